@@ -25,6 +25,7 @@ enum {
 	OPT_REQUEST_MEMORY,
 	OPT_REDACT,
 	OPT_BY,
+	OPT_PARTITION,
 };
 
 static const struct argp_option options[] = {
@@ -38,6 +39,10 @@ static const struct argp_option options[] = {
 	  "formats that show where time went: begin each path with the kind of "
 	  "the process (its name, or what it runs), its node or its label; "
 	  "the default is nothing",
+	  0 },
+	{ "partition", OPT_PARTITION, "KEYS", 0,
+	  "parquet: write the large tables into many files, each with the rows "
+	  "of one node, of one hour (UTC), or with node,hour of both",
 	  0 },
 	{ "order", OPT_ORDER, "ORDER", 0,
 	  "cause (default): a message of a sequential trace is shown after it "
@@ -93,6 +98,7 @@ static const char doc[] =
 	"  inviso merge --request 3 -f sequence -o order.html box/\n"
 	"  inviso merge -f perfetto -o box.pftrace box/\n"
 	"  inviso merge -f svg -o flame.svg slow.log\n"
+	"  inviso merge -f parquet --partition node,hour -o tables box/\n"
 	"  inviso merge -f classic -o out.txt node1@host=t1.log t1.ti\n"
 	"\n"
 	"Lost events are always shown in their place and counted at the end. "
@@ -223,6 +229,21 @@ static void set_by(struct inv_merge_opts *o, const char *arg,
 			   arg);
 }
 
+static void set_partition(struct inv_merge_opts *o, const char *arg,
+			  const struct argp_state *state)
+{
+	if (!strcmp(arg, "node"))
+		o->sink.partition = INV_SINK_BY_NODE;
+	else if (!strcmp(arg, "hour"))
+		o->sink.partition = INV_SINK_BY_HOUR;
+	else if (!strcmp(arg, "node,hour") || !strcmp(arg, "hour,node"))
+		o->sink.partition = INV_SINK_BY_NODE | INV_SINK_BY_HOUR;
+	else
+		argp_error(state,
+			   "--partition %s: not one of node, hour and node,hour",
+			   arg);
+}
+
 static void set_order(struct inv_merge_opts *o, const char *arg,
 		      const struct argp_state *state)
 {
@@ -232,12 +253,14 @@ static void set_order(struct inv_merge_opts *o, const char *arg,
 		argp_error(state, "--order %s: not one of cause and time", arg);
 }
 
-static void check_profile(const struct inv_merge_opts *o,
+static void check_format_options(const struct inv_merge_opts *o,
 			  const struct argp_state *state)
 {
 	if (o->profile_by && !o->format->profile)
 		argp_error(state, "--by needs a format that shows where time "
 				  "went, such as folded or svg");
+	if (o->sink.partition && strcmp(o->format->name, "parquet"))
+		argp_error(state, "--partition needs --format parquet");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -287,6 +310,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_BY:
 		set_by(o, arg, state);
 		return 0;
+	case OPT_PARTITION:
+		set_partition(o, arg, state);
+		return 0;
 	case OPT_UTC:
 		o->sink.utc = 1;
 		return 0;
@@ -320,7 +346,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   o->format->name);
 		inv_merge_opts_times(o, state);
 		inv_merge_opts_redact(o, state);
-		check_profile(o, state);
+		check_format_options(o, state);
 		if (inv_look_records(&o->look, &o->wanted.records))
 			argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
 		return 0;

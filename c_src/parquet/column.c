@@ -17,8 +17,13 @@ void inv_parquet_column_release(struct inv_parquet_column *c)
 	inv_buf_release(&c->values);
 	inv_buf_release(&c->dictionary);
 	free(c->levels);
-	free(c->locals);
-	memset(c, 0, sizeof(*c));
+	free(c->slots);
+	c->levels = NULL;
+	c->slots = NULL;
+	c->n_slots = 0;
+	c->cap_rows = 0;
+	c->rows = c->nulls = c->n = 0;
+	c->n_dictionary = 0;
 }
 
 /* --- values --------------------------------------------------------------- */
@@ -106,30 +111,53 @@ static void define(struct inv_parquet_column *c, const struct inv_cast *cast,
 	inv_buf_release(&pid);
 }
 
+/* Returns the slot of a number, or the free slot where it belongs. */
+static struct inv_parquet_slot *slot_of(const struct inv_parquet_column *c,
+					uint32_t number)
+{
+	uint32_t i = number * 2654435769u >> 8;
+
+	for (;; i++) {
+		struct inv_parquet_slot *slot = &c->slots[i & (c->n_slots - 1)];
+
+		if (slot->number == number || !slot->number)
+			return slot;
+	}
+}
+
+static int grow_slots(struct inv_parquet_column *c)
+{
+	struct inv_parquet_slot *old = c->slots;
+	uint32_t n = c->n_slots;
+
+	c->slots = calloc(n ? n * 2 : 64, sizeof(*c->slots));
+	if (!c->slots) {
+		c->slots = old;
+		return INV_ENOMEM;
+	}
+	c->n_slots = n ? n * 2 : 64;
+	for (uint32_t i = 0; i < n; i++)
+		if (old[i].number)
+			*slot_of(c, old[i].number) = old[i];
+	free(old);
+	return 0;
+}
+
 int inv_parquet_column_number(struct inv_parquet_column *c,
 			      const struct inv_cast *cast, uint32_t number)
 {
-	struct inv_parquet_local *local;
+	struct inv_parquet_slot *slot;
 
-	if (number >= c->n_locals) {
-		uint32_t n = number + number / 2 + 64;
-
-		local = realloc(c->locals, n * sizeof(*local));
-		if (!local)
-			return INV_ENOMEM;
-		memset(local + c->n_locals, 0,
-		       (n - c->n_locals) * sizeof(*local));
-		c->locals = local;
-		c->n_locals = n;
-	}
-	local = &c->locals[number];
-	if (local->group != c->group + 1) {
+	if (c->n_dictionary * 2 >= c->n_slots && grow_slots(c))
+		return INV_ENOMEM;
+	slot = slot_of(c, number);
+	if (!slot->number) {
 		define(c, cast, number);
-		local->group = c->group + 1;
-		local->index = c->n_dictionary++;
+		slot->number = number;
+		slot->index = c->n_dictionary++;
 	}
 	c->n++;
-	inv_buf_put(&c->values, &local->index, sizeof(local->index));
+	inv_buf_put(&c->values, &slot->index, sizeof(slot->index));
 	if (c->values.error || c->dictionary.error)
 		return INV_ENOMEM;
 	return add_level(c, 1);
@@ -137,7 +165,9 @@ int inv_parquet_column_number(struct inv_parquet_column *c,
 
 size_t inv_parquet_column_size(const struct inv_parquet_column *c)
 {
-	return c->values.len + c->dictionary.len;
+	return c->values.cap + c->dictionary.cap +
+	       c->cap_rows * sizeof(*c->levels) +
+	       c->n_slots * sizeof(*c->slots);
 }
 
 /* --- pages ---------------------------------------------------------------- */
@@ -244,7 +274,8 @@ static void reset(struct inv_parquet_column *c)
 	inv_buf_reset(&c->dictionary);
 	c->rows = c->nulls = c->n = 0;
 	c->n_dictionary = 0;
-	c->group++;
+	if (c->slots)
+		memset(c->slots, 0, c->n_slots * sizeof(*c->slots));
 }
 
 int inv_parquet_column_write(struct inv_parquet_column *c, struct inv_buf *out,

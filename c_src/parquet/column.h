@@ -22,9 +22,10 @@ enum inv_parquet_kind {
 	INV_PARQUET_PID,  /* a process, by its number in inv_cast */
 };
 
-struct inv_parquet_local {
-	uint32_t group; /* number of the row group in which `index' is valid */
-	uint32_t index; /* index of the value in the group's dictionary */
+/* An entry of a hash table. */
+struct inv_parquet_slot {
+	uint32_t number; /* number of the word or process; 0: the slot is free */
+	uint32_t index;	 /* index of its text in the row group's dictionary */
 };
 
 struct inv_parquet_column {
@@ -40,12 +41,12 @@ struct inv_parquet_column {
 	int64_t least, most;
 	struct inv_buf dictionary;
 	uint32_t n_dictionary;
-	struct inv_parquet_local *locals; /* locals[i] is for the word or
-					     process with the number i */
-	uint32_t n_locals;
-	uint32_t group;
+	struct inv_parquet_slot *slots; /* what the dictionary has */
+	uint32_t n_slots;		/* 0, or a power of two */
 };
 
+/* Frees the memory of the column. The column is empty afterwards, and can get
+ * values again. */
 void inv_parquet_column_release(struct inv_parquet_column *c);
 
 /* Add a value of the next row. Return 0 or INV_ENOMEM. */
@@ -57,7 +58,7 @@ int inv_parquet_column_text(struct inv_parquet_column *c, const uint8_t *p,
 int inv_parquet_column_number(struct inv_parquet_column *c,
 			      const struct inv_cast *cast, uint32_t number);
 
-/* Returns how many bytes of memory the column's values take. */
+/* Returns how many bytes of memory the column takes. */
 size_t inv_parquet_column_size(const struct inv_parquet_column *c);
 
 /* What was written of a column. */

@@ -161,8 +161,9 @@ static void put_groups(struct inv_parquet_file *f, struct inv_thrift *t)
 
 static void put_footer(struct inv_parquet_file *f)
 {
-	struct inv_thrift t = { .out = &f->out };
-	size_t begin = f->out.len;
+	struct inv_buf *out = &f->scratch->out;
+	struct inv_thrift t = { .out = out };
+	size_t begin = out->len;
 	char version[16];
 	uint32_t n;
 
@@ -184,9 +185,9 @@ static void put_footer(struct inv_parquet_file *f)
 	inv_thrift_end(&t);
 	inv_thrift_text(&t, 6, "inviso");
 	inv_thrift_end(&t);
-	n = (uint32_t)(f->out.len - begin);
-	inv_buf_put(&f->out, &n, sizeof(n));
-	inv_buf_put(&f->out, magic, sizeof(magic));
+	n = (uint32_t)(out->len - begin);
+	inv_buf_put(out, &n, sizeof(n));
+	inv_buf_put(out, magic, sizeof(magic));
 }
 
 /* --- writing -------------------------------------------------------------- */
@@ -196,39 +197,77 @@ static int no_memory(struct inv_err *err)
 	return inv_err_set(err, INV_ENOMEM, "no memory");
 }
 
+static int open_again(struct inv_parquet_file *f, struct inv_err *err)
+{
+	if (f->fd >= 0)
+		return 0;
+	f->fd = open(f->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	return f->fd < 0 ? inv_err_sys(err, errno, "open %s", f->path) : 0;
+}
+
 static int write_out(struct inv_parquet_file *f, struct inv_err *err)
 {
+	struct inv_buf *out = &f->scratch->out;
 	size_t off = 0;
 
-	if (f->out.error)
+	if (out->error)
 		return no_memory(err);
-	while (off < f->out.len) {
-		ssize_t n = write(f->fd, f->out.data + off, f->out.len - off);
+	if (open_again(f, err))
+		return err->code;
+	while (off < out->len) {
+		ssize_t n = write(f->fd, out->data + off, out->len - off);
 
 		if (n >= 0)
 			off += (size_t)n;
 		else if (errno != EINTR)
 			return inv_err_sys(err, errno, "write %s", f->path);
 	}
-	f->off += (int64_t)f->out.len;
-	inv_buf_reset(&f->out);
+	f->off += (int64_t)out->len;
+	inv_buf_reset(out);
 	return 0;
 }
 
+static int close_file(struct inv_parquet_file *f, struct inv_err *err)
+{
+	int fd = f->fd;
+
+	f->fd = -1;
+	if (fd >= 0 && close(fd))
+		return inv_err_sys(err, errno, "close %s", f->path);
+	return 0;
+}
+
+static int make_scratch(struct inv_parquet_scratch *s)
+{
+	if (!s->zstd)
+		s->zstd = ZSTD_createCCtx();
+	return s->zstd ? 0 : INV_ENOMEM;
+}
+
+void inv_parquet_scratch_release(struct inv_parquet_scratch *s)
+{
+	inv_buf_release(&s->out);
+	inv_buf_release(&s->spare);
+	ZSTD_freeCCtx(s->zstd);
+	s->zstd = NULL;
+}
+
 int inv_parquet_create(struct inv_parquet_file *f, const char *path,
-		       const struct inv_table *table, struct inv_err *err)
+		       const struct inv_table *table,
+		       struct inv_parquet_scratch *scratch, struct inv_err *err)
 {
 	f->fd = -1;
 	f->table = table;
+	f->scratch = scratch;
 	f->path = strdup(path);
-	f->zstd = ZSTD_createCCtx();
-	if (!f->path || !f->zstd || make_columns(f))
+	if (!f->path || make_scratch(scratch) || make_columns(f))
 		return no_memory(err);
 	f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (f->fd < 0)
 		return inv_err_sys(err, errno, "create %s", path);
-	inv_buf_put(&f->out, magic, sizeof(magic));
-	return write_out(f, err);
+	inv_buf_reset(&scratch->out);
+	inv_buf_put(&scratch->out, magic, sizeof(magic));
+	return write_out(f, err) ? err->code : close_file(f, err);
 }
 
 void inv_parquet_release(struct inv_parquet_file *f)
@@ -239,9 +278,6 @@ void inv_parquet_release(struct inv_parquet_file *f)
 	free(f->chunks);
 	free(f->group_rows);
 	free(f->path);
-	inv_buf_release(&f->out);
-	inv_buf_release(&f->spare);
-	ZSTD_freeCCtx(f->zstd);
 	if (f->table && f->fd >= 0)
 		close(f->fd);
 	memset(f, 0, sizeof(*f));
@@ -279,8 +315,9 @@ static int write_group(struct inv_parquet_file *f, struct inv_err *err)
 		struct inv_parquet_chunk *x =
 			&f->chunks[(f->n_groups - 1) * f->n_columns + i];
 
-		if (inv_parquet_column_write(&f->columns[i], &f->out, f->off,
-					     &f->spare, f->zstd, x))
+		if (inv_parquet_column_write(&f->columns[i], &f->scratch->out,
+					     f->off, &f->scratch->spare,
+					     f->scratch->zstd, x))
 			return no_memory(err);
 		if (write_out(f, err))
 			return err->code;
@@ -288,7 +325,7 @@ static int write_group(struct inv_parquet_file *f, struct inv_err *err)
 	f->all_rows += (int64_t)f->rows;
 	f->rows = 0;
 	f->bytes = 0;
-	return 0;
+	return close_file(f, err);
 }
 
 /* --- rows ----------------------------------------------------------------- */
@@ -364,6 +401,24 @@ int inv_parquet_put(struct inv_parquet_file *f, const struct inv_cast *cast,
 	return write_group(f, err);
 }
 
+size_t inv_parquet_memory(const struct inv_parquet_file *f)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < f->n_columns; i++)
+		n += inv_parquet_column_size(&f->columns[i]);
+	return n;
+}
+
+int inv_parquet_rest(struct inv_parquet_file *f, struct inv_err *err)
+{
+	int rc = write_group(f, err);
+
+	for (unsigned i = 0; i < f->n_columns; i++)
+		inv_parquet_column_release(&f->columns[i]);
+	return rc;
+}
+
 int inv_parquet_finish(struct inv_parquet_file *f, struct inv_err *err)
 {
 	int rc = write_group(f, err);
@@ -372,8 +427,5 @@ int inv_parquet_finish(struct inv_parquet_file *f, struct inv_err *err)
 		return rc;
 	put_footer(f);
 	rc = write_out(f, err);
-	if (!rc && close(f->fd))
-		rc = inv_err_sys(err, errno, "close %s", f->path);
-	f->fd = -1;
-	return rc;
+	return rc ? rc : close_file(f, err);
 }

@@ -13,10 +13,18 @@
 #define INV_PARQUET_GROUP_ROWS 122880u
 #define INV_PARQUET_GROUP_BYTES ((size_t)64 << 20)
 
+/* Memory for writing a row group. Files share it. A struct of zeros is empty. */
+struct inv_parquet_scratch {
+	struct inv_buf out, spare;
+	void *zstd; /* a ZSTD_CCtx */
+};
+
 struct inv_parquet_file {
 	/* private */
 	const struct inv_table *table;
-	int fd;
+	struct inv_parquet_scratch *scratch;
+	int fd; /* -1 except while a row group is written: there can be more
+		   files than a program can have open */
 	int64_t off; /* bytes that were written to the file */
 	struct inv_parquet_column *columns;
 	unsigned n_columns;
@@ -28,19 +36,25 @@ struct inv_parquet_file {
 					     group */
 	int64_t *group_rows;
 	size_t n_groups, cap_groups;
-	struct inv_buf out, spare;
-	void *zstd;
-	char *path; /* path of the file, for messages */
+	char *path;
 };
 
+void inv_parquet_scratch_release(struct inv_parquet_scratch *s);
+
 /*
- * f must be all zero. Creates the file, with mode 0600. Call
- * inv_parquet_release also after a failure.
+ * f must be all zero. Creates the file, with mode 0600. The table and scratch
+ * are borrowed. Call inv_parquet_release also after a failure.
  */
 int inv_parquet_create(struct inv_parquet_file *f, const char *path,
-		       const struct inv_table *table, struct inv_err *err);
+		       const struct inv_table *table,
+		       struct inv_parquet_scratch *scratch,
+		       struct inv_err *err);
 int inv_parquet_put(struct inv_parquet_file *f, const struct inv_cast *cast,
 		    const struct inv_cell *cells, struct inv_err *err);
+/* Returns how many bytes of memory the rows take that are not written yet. */
+size_t inv_parquet_memory(const struct inv_parquet_file *f);
+/* Writes the row group and frees its memory. More rows can follow. */
+int inv_parquet_rest(struct inv_parquet_file *f, struct inv_err *err);
 int inv_parquet_finish(struct inv_parquet_file *f, struct inv_err *err);
 void inv_parquet_release(struct inv_parquet_file *f);
 

@@ -5,14 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "parquet/file.h"
+#include "parquet/partitions.h"
 
 struct parquet_sink {
 	struct inv_sink sink;
 	struct inv_row_writer writer;
 	struct inv_rows rows;
+	struct inv_parquet_scratch scratch;
 	struct inv_parquet_file files[INV_TABLE_COUNT];
+	struct inv_partitions partitions; /* used if opts.partition is set */
 };
+
+static bool divided(const struct parquet_sink *x, enum inv_table_id table)
+{
+	return x->sink.opts.partition && inv_partitions_divide(table);
+}
 
 static struct parquet_sink *sink_of(struct inv_row_writer *w)
 {
@@ -25,6 +32,9 @@ static int put(struct inv_row_writer *w, const struct inv_cast *cast,
 {
 	struct parquet_sink *x = sink_of(w);
 
+	if (divided(x, table))
+		return inv_partitions_put(&x->partitions, cast, table, cells,
+					  &x->sink.err);
 	return inv_parquet_put(&x->files[table], cast, cells, &x->sink.err);
 }
 
@@ -43,14 +53,20 @@ static int parquet_open(struct inv_sink *s, const char *path,
 	struct parquet_sink *x = (struct parquet_sink *)s;
 	int rc = 0;
 
+	if (s->opts.partition &&
+	    inv_partitions_init(&x->partitions, path, s->opts.partition,
+				&x->scratch))
+		return inv_err_set(err, INV_ENOMEM, "no memory");
 	for (unsigned i = 0; !rc && i < INV_TABLE_COUNT; i++) {
 		char *name;
 
+		if (divided(x, i))
+			continue;
 		if (asprintf(&name, "%s/%s.parquet", path, inv_tables[i].name) <
 		    0)
 			return inv_err_set(err, INV_ENOMEM, "no memory");
 		rc = inv_parquet_create(&x->files[i], name, &inv_tables[i],
-					err);
+					&x->scratch, err);
 		free(name);
 	}
 	return rc;
@@ -101,8 +117,9 @@ static int parquet_close(struct inv_sink *s, struct inv_err *err)
 	int rc = 0;
 
 	for (unsigned i = 0; !rc && i < INV_TABLE_COUNT; i++)
-		rc = inv_parquet_finish(&x->files[i], err);
-	return rc;
+		if (!divided(x, i))
+			rc = inv_parquet_finish(&x->files[i], err);
+	return rc ? rc : inv_partitions_finish(&x->partitions, err);
 }
 
 static void parquet_release(struct inv_sink *s)
@@ -112,6 +129,8 @@ static void parquet_release(struct inv_sink *s)
 	inv_rows_release(&x->rows);
 	for (unsigned i = 0; i < INV_TABLE_COUNT; i++)
 		inv_parquet_release(&x->files[i]);
+	inv_partitions_release(&x->partitions);
+	inv_parquet_scratch_release(&x->scratch);
 }
 
 const struct inv_sink_ops inv_sink_parquet = {

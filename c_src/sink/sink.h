@@ -33,6 +33,12 @@ enum inv_sink_time {
 	INV_SINK_DELTA,	   /* seconds since the entry before */
 };
 
+/* What the rows of a file have in common. */
+enum inv_sink_partition {
+	INV_SINK_BY_NODE = 1,
+	INV_SINK_BY_HOUR = 2,
+};
+
 /* Options of the text format. The caller may change color and width between two
  * items. */
 struct inv_sink_opts {
@@ -68,6 +74,9 @@ struct inv_sink_opts {
 	/* sqlite: where to store the open database, a sqlite3 *, instead of
 	 * closing it. Then there is no output file. */
 	void **into;
+	/* parquet: a set of enum inv_sink_partition; 0: a file for each
+	 * table. */
+	unsigned partition;
 	/* otlp-proto: gets the spans, which are then not written (otlp_span.h);
 	 * NULL: they are written. */
 	struct inv_spans_taker *spans;

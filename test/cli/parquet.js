@@ -3,7 +3,8 @@
 //
 //	parquet.js NPM DIRECTORY ROWS
 //
-// DIRECTORY has the files TABLE.parquet, and ROWS the files TABLE.json, with an
+// DIRECTORY has the files TABLE.parquet or, with --partition, directories TABLE
+// with files of the rows of a node and an hour. ROWS has the files TABLE.json, with an
 // object on each line, whose values are texts or null. The order of rows is
 // ignored. Or prints the rows of a query: parquet.js NPM --query SQL
 const fs = require('fs');
@@ -24,6 +25,14 @@ function sorted(rows) {
 	return rows.map((r) => JSON.stringify(r)).sort();
 }
 
+// What to read in SQL. A table without rows has no directory.
+function source(table) {
+	if (fs.existsSync(table + '.parquet'))
+		return `'${table}.parquet'`;
+	return fs.existsSync(table) &&
+		`read_parquet('${table}/**/*.parquet', hive_partitioning = false)`;
+}
+
 async function main() {
 	const db = await DuckDBInstance.create(':memory:');
 	const connection = await db.connect();
@@ -37,11 +46,11 @@ async function main() {
 	}
 	let compared = 0;
 	for (const name of fs.readdirSync(last)) {
-		const file = directory + '/' + name.replace('.json', '.parquet');
-		const columns = await rows(`DESCRIBE SELECT * FROM '${file}'`);
-		const found = sorted(await rows('SELECT ' +
+		const from = source(directory + '/' + name.replace('.json', ''));
+		const columns = from ? await rows(`DESCRIBE SELECT * FROM ${from}`) : [];
+		const found = from ? sorted(await rows('SELECT ' +
 			columns.map((c) => column(c[0], c[1])).join(', ') +
-			` FROM '${file}'`));
+			` FROM ${from}`)) : [];
 		const expected = fs.readFileSync(last + '/' + name, 'utf8').split('\n')
 			.filter((l) => l).map((l) => JSON.parse(l));
 		for (const o of expected.slice(0, 1))

@@ -37,12 +37,25 @@ exec 3>&-
 ok 'a killed command leaves nothing' no_leftover killed
 ok 'nor the directory' test ! -e killed
 
-# Compares all rows of all tables.
+ok 'partitions' status 0 "$inviso" merge -q -f parquet --partition node,hour -o N "$frozen/2"
+ok 'directories of nodes and hours' test -s 'N/events/node=shop@vm/hour=2026-11-23T10/part-0.parquet'
+ok 'other tables have one file' test -s N/processes.parquet
+ok 'another key: usage' status 2 "$inviso" merge -q -f parquet --partition day -o D "$frozen/2"
+ok 'it says which keys there are' says err 'not one of node, hour and node,hour'
+ok 'another format: usage' status 2 "$inviso" merge -q -f sqlite --partition node -o D "$frozen/2"
+ok 'it says which' says err 'needs --format parquet'
+ok 'a full disk: failed' status 1 sh -c "ulimit -f 1; exec '$inviso' merge -q '$frozen/2' -f parquet --partition node -o full"
+ok 'there is no directory' test ! -e full
+ok 'and no other' no_leftover full
+
+# Compares all rows of all tables. $partition: arguments of merge.
+partition=
 same_rows() { # LOG...
 	rm -rf F.db Q rows
 	mkdir rows
 	"$inviso" merge -q --summary none "$@" -f sqlite -o F.db || [ $? = 7 ] || return 1
-	"$inviso" merge -q --summary none "$@" -f parquet -o Q || [ $? = 7 ] || return 1
+	# shellcheck disable=SC2086  # words
+	"$inviso" merge -q --summary none $partition "$@" -f parquet -o Q || [ $? = 7 ] || return 1
 	for t in $tables; do
 		columns=$("$inviso" sql -q --csv F.db \
 			"SELECT group_concat('CAST(\"' || name || '\" AS TEXT) AS \"' || name || '\"', ', ')
@@ -66,6 +79,19 @@ if [ -f "$npm/installed" ] && command -v node >/dev/null; then
 	for f in events kinds; do
 		ok "a trace port's file: $f" same_rows "$corpus/tracefile/$f"
 	done
+	for partition in '--partition node' '--partition hour' '--partition node,hour'; do
+		ok "$partition: all rows" same_rows "$frozen/2" "$frozen/3/nth.log"
+		ok "$partition: damaged logs" same_rows damaged
+	done
+	in_their_places() {
+		status 0 node "$root/test/cli/parquet.js" "$npm" --query "
+			SELECT count(DISTINCT hour) > 0, bool_and(
+				strftime(e.ts, '%Y-%m-%dT%H') = hour AND
+				contains(filename, '/node=' || e.node || '/'))
+			FROM read_parquet('N/events/**/*.parquet', filename = true) e"
+		says out 'true,true'
+	}
+	ok 'each file has the rows of its node and hour' in_their_places
 	has_ns() {
 		status 0 node "$root/test/cli/parquet.js" "$npm" --query \
 			"SELECT max(epoch_ns(ts) % 1000) > 0, min(typeof(ts)) FROM 'P/calls.parquet'"

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet/partitions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* Set an error instead of ending the program if memory is exhausted. */
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(obj) (oom = true)
+#include <uthash.h>
+
+#include "sink/sink.h"
+
+#define HOUR_NS ((int64_t)3600 * 1000000000)
+#define UNKNOWN "__HIVE_DEFAULT_PARTITION__"
+/* The most bytes of the name of a directory. File systems allow 255. */
+#define NAME_LEN 240
+/* After so many bytes of new rows, the memory of all rows is measured. */
+#define MEASURE_EVERY ((size_t)16 << 20)
+/* About the memory of a row without its texts. */
+#define ROW_SIZE 300u
+#define PARTS_MAX 100000u
+
+struct key {
+	uint32_t table;
+	uint32_t node; /* number in inv_words; 0: not known, or not asked for */
+	int64_t hour;  /* hours since the epoch */
+	int64_t has_hour;
+};
+
+struct inv_partition {
+	struct key key;
+	struct inv_parquet_file file;
+	uint64_t used; /* number of its last row among the rows of all tables */
+	UT_hash_handle hh;
+};
+
+static int no_memory(struct inv_err *err)
+{
+	return inv_err_set(err, INV_ENOMEM, "no memory");
+}
+
+bool inv_partitions_divide(enum inv_table_id table)
+{
+	return !strcmp(inv_tables[table].columns[0].name, "id");
+}
+
+int inv_partitions_init(struct inv_partitions *p, const char *dir, unsigned by,
+			struct inv_parquet_scratch *scratch)
+{
+	p->memory = INV_PARTITIONS_MEMORY;
+	p->files = INV_PARTITIONS_FILES;
+	p->by = by;
+	p->scratch = scratch;
+	p->dir = strdup(dir);
+	return p->dir ? 0 : INV_ENOMEM;
+}
+
+static void forget(struct inv_partitions *p, struct inv_partition *x)
+{
+	HASH_DEL(p->all, x);
+	inv_parquet_release(&x->file);
+	free(x);
+}
+
+void inv_partitions_release(struct inv_partitions *p)
+{
+	while (p->all)
+		forget(p, p->all);
+	free(p->dir);
+	p->dir = NULL;
+}
+
+/* --- which partition ------------------------------------------------------ */
+
+/* The node and the hour are those of the first process and the first time in
+ * the row that are known. */
+static struct key key_of(const struct inv_partitions *p,
+			 const struct inv_cast *cast, enum inv_table_id table,
+			 const struct inv_cell *cells)
+{
+	const struct inv_table *t = &inv_tables[table];
+	struct key k;
+
+	memset(&k, 0, sizeof(k)); /* also the padding, which is hashed */
+	k.table = table;
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct inv_column *c = &t->columns[i];
+
+		if (cells[i].kind == INV_CELL_NULL)
+			continue;
+		if (c->kind == INV_COLUMN_TIME && !k.has_hour) {
+			k.has_hour = 1;
+			k.hour = cells[i].i / HOUR_NS -
+				 (cells[i].i % HOUR_NS < 0);
+		}
+		if (k.node)
+			continue;
+		if (c->kind == INV_COLUMN_PROCESS)
+			k.node = cast->v[cells[i].number - 1].node;
+		else if (c->kind == INV_COLUMN_WORD && !strcmp(c->name, "node"))
+			k.node = cells[i].number;
+	}
+	if (!(p->by & INV_SINK_BY_NODE))
+		k.node = 0;
+	if (!(p->by & INV_SINK_BY_HOUR))
+		k.hour = k.has_hour = 0;
+	return k;
+}
+
+static uint64_t fnv(const uint8_t *p, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * 0x100000001b3u;
+	return h;
+}
+
+static bool is_plain(uint8_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || strchr("_.@-", c);
+}
+
+/* A name that is too long is cut and gets a hash of the whole name. */
+static void put_name(struct inv_buf *b, const uint8_t *name, size_t len)
+{
+	size_t begin = b->len;
+
+	for (size_t i = 0; i < len; i++) {
+		if (name[i] && is_plain(name[i]))
+			inv_buf_putc(b, (char)name[i]);
+		else
+			inv_buf_printf(b, "%%%02X", name[i]);
+		if (b->len - begin > NAME_LEN - 20) {
+			inv_buf_printf(b, "...%016" PRIx64, fnv(name, len));
+			return;
+		}
+	}
+}
+
+static void put_hour(struct inv_buf *b, const struct key *k)
+{
+	time_t s = (time_t)(k->hour * 3600);
+	struct tm tm;
+
+	if (k->has_hour && gmtime_r(&s, &tm))
+		inv_buf_printf(b, "%04d-%02d-%02dT%02d", tm.tm_year + 1900,
+			       tm.tm_mon + 1, tm.tm_mday, tm.tm_hour);
+	else
+		inv_buf_puts(b, UNKNOWN);
+}
+
+/* --- directories and files ------------------------------------------------ */
+
+/* Makes the directory whose path is in b. */
+static int make_dir(struct inv_buf *b, struct inv_err *err)
+{
+	inv_buf_putc(b, 0);
+	if (b->error)
+		return no_memory(err);
+	if (mkdir((const char *)b->data, 0700) && errno != EEXIST)
+		return inv_err_sys(err, errno, "create %s", (char *)b->data);
+	b->len--;
+	return 0;
+}
+
+/* Writes the path of the partition's directory, and makes the directory. */
+static int make_dirs(const struct inv_partitions *p, const struct key *k,
+		     const struct inv_cast *cast, struct inv_buf *b,
+		     struct inv_err *err)
+{
+	const uint8_t *name;
+	size_t len;
+
+	inv_buf_printf(b, "%s/%s", p->dir, inv_tables[k->table].name);
+	if (make_dir(b, err))
+		return err->code;
+	if (p->by & INV_SINK_BY_NODE) {
+		inv_buf_puts(b, "/node=");
+		if (k->node) {
+			name = inv_words_text(&cast->words, k->node, &len);
+			put_name(b, name, len);
+		} else {
+			inv_buf_puts(b, UNKNOWN);
+		}
+		if (make_dir(b, err))
+			return err->code;
+	}
+	if (p->by & INV_SINK_BY_HOUR) {
+		inv_buf_puts(b, "/hour=");
+		put_hour(b, k);
+		if (make_dir(b, err))
+			return err->code;
+	}
+	return 0;
+}
+
+/* Creates the partition's next file. */
+static int create(struct inv_partitions *p, struct inv_partition *x,
+		  const struct inv_cast *cast, struct inv_err *err)
+{
+	struct inv_buf b = { 0 };
+	int rc = make_dirs(p, &x->key, cast, &b, err);
+	size_t len = b.len;
+	struct stat st;
+
+	for (unsigned part = 0; !rc; part++) {
+		b.len = len;
+		inv_buf_printf(&b, "/part-%u.parquet", part);
+		inv_buf_putc(&b, 0);
+		if (b.error)
+			rc = no_memory(err);
+		else if (part == PARTS_MAX || stat((char *)b.data, &st))
+			break;
+	}
+	if (!rc)
+		rc = inv_parquet_create(&x->file, (char *)b.data,
+					&inv_tables[x->key.table], p->scratch,
+					err);
+	inv_buf_release(&b);
+	return rc;
+}
+
+/* Finishes the file that was not used for the longest time. */
+static int finish_oldest(struct inv_partitions *p, struct inv_err *err)
+{
+	struct inv_partition *oldest = p->all, *x, *next;
+	int rc;
+
+	HASH_ITER(hh, p->all, x, next)
+		if (x->used < oldest->used)
+			oldest = x;
+	rc = inv_parquet_finish(&oldest->file, err);
+	forget(p, oldest);
+	return rc;
+}
+
+static struct inv_partition *add(struct inv_partitions *p, const struct key *k,
+				 const struct inv_cast *cast,
+				 struct inv_err *err)
+{
+	struct inv_partition *x;
+	bool oom = false;
+
+	if (HASH_COUNT(p->all) >= p->files && finish_oldest(p, err))
+		return NULL;
+	x = calloc(1, sizeof(*x));
+	if (!x) {
+		no_memory(err);
+		return NULL;
+	}
+	x->key = *k;
+	if (create(p, x, cast, err)) {
+		inv_parquet_release(&x->file);
+		free(x);
+		return NULL;
+	}
+	HASH_ADD(hh, p->all, key, sizeof(x->key), x);
+	if (!oom)
+		return x;
+	inv_parquet_release(&x->file);
+	free(x);
+	no_memory(err);
+	return NULL;
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+/* While all rows take more memory than the limit, the files with most of it
+ * write theirs. */
+static int stay_small(struct inv_partitions *p, struct inv_err *err)
+{
+	struct inv_partition *x, *next, *largest;
+	size_t all, most;
+
+	p->since = 0;
+	for (;;) {
+		all = most = 0;
+		largest = NULL;
+		HASH_ITER(hh, p->all, x, next) {
+			size_t n = inv_parquet_memory(&x->file);
+
+			all += n;
+			if (n > most) {
+				most = n;
+				largest = x;
+			}
+		}
+		if (all <= p->memory || !largest)
+			return 0;
+		if (inv_parquet_rest(&largest->file, err))
+			return err->code;
+	}
+}
+
+static size_t size_of(enum inv_table_id table, const struct inv_cell *cells)
+{
+	size_t n = ROW_SIZE;
+
+	for (unsigned i = 0; i < inv_tables[table].n; i++)
+		if (cells[i].kind == INV_CELL_TEXT)
+			n += cells[i].text.n;
+	return n;
+}
+
+int inv_partitions_put(struct inv_partitions *p, const struct inv_cast *cast,
+		       enum inv_table_id table, const struct inv_cell *cells,
+		       struct inv_err *err)
+{
+	struct key k = key_of(p, cast, table, cells);
+	struct inv_partition *x;
+	int rc;
+
+	HASH_FIND(hh, p->all, &k, sizeof(k), x);
+	if (!x)
+		x = add(p, &k, cast, err);
+	if (!x)
+		return err->code;
+	x->used = ++p->n_rows;
+	rc = inv_parquet_put(&x->file, cast, cells, err);
+	p->since += size_of(table, cells);
+	if (!rc && p->since >= MEASURE_EVERY)
+		rc = stay_small(p, err);
+	return rc;
+}
+
+int inv_partitions_finish(struct inv_partitions *p, struct inv_err *err)
+{
+	struct inv_partition *x, *next;
+	int rc = 0;
+
+	HASH_ITER(hh, p->all, x, next) {
+		rc = inv_parquet_finish(&x->file, err);
+		if (rc)
+			break;
+	}
+	return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_PARQUET_PARTITIONS_H
+#define INV_PARQUET_PARTITIONS_H
+
+#include "parquet/file.h"
+
+/*
+ * Writes rows into a tree of directories that programs for large tables know
+ * from Apache Hive:
+ *
+ *	DIR/calls/node=shop@a/hour=2026-11-27T08/part-0.parquet
+ *
+ * A file has the rows of one node and one hour (UTC). A value that is not known
+ * is __HIVE_DEFAULT_PARTITION__. In the name of a node, all bytes but letters,
+ * digits and _ . @ - are written as %XX.
+ *
+ * The rows that are not written yet take at most `memory' bytes: then the files
+ * with most of them write a row group early. If there are more than `files'
+ * files, the file that was not used for the longest time is finished; if more
+ * rows for it follow, they go into part-1.parquet, and so on.
+ */
+#define INV_PARTITIONS_MEMORY ((size_t)512 << 20)
+#define INV_PARTITIONS_FILES 4096u
+
+struct inv_partition;
+
+struct inv_partitions {
+	size_t memory; /* bytes; tests change both limits */
+	unsigned files;
+	/* private */
+	char *dir;
+	unsigned by; /* of enum inv_sink_partition */
+	struct inv_parquet_scratch *scratch;
+	struct inv_partition *all; /* a hash table */
+	uint64_t n_rows;
+	size_t since; /* bytes of rows since the memory was measured */
+};
+
+/* Returns true for the tables that are divided: those whose rows have an id.
+ * Each of the other tables is one file. */
+bool inv_partitions_divide(enum inv_table_id table);
+
+/* p must be all zero. by must not be 0. Returns 0 or INV_ENOMEM. Call
+ * inv_partitions_release in both cases. */
+int inv_partitions_init(struct inv_partitions *p, const char *dir, unsigned by,
+			struct inv_parquet_scratch *scratch);
+int inv_partitions_put(struct inv_partitions *p, const struct inv_cast *cast,
+		       enum inv_table_id table, const struct inv_cell *cells,
+		       struct inv_err *err);
+/* Completes all files. */
+int inv_partitions_finish(struct inv_partitions *p, struct inv_err *err);
+void inv_partitions_release(struct inv_partitions *p);
+
+#endif
