@@ -89,6 +89,9 @@ counted_rows(Work) ->
                || {T, Kind, Spec} <- [{empty, empty, true}, {count, count, true},
                                       {empty_pair, empty, ends()},
                                       {times, times, ends()},
+                                      {results, results, ends()},
+                                      {empty_value, empty, value()},
+                                      {values, values, value()},
                                       {process, process, ends()}],
                   {Tracer, Stop} <- [start_tracer(Kind, Work)]],
     Rounds = [[{T, traced_calls(Tracer, ?SHORT_CALLS)}
@@ -102,11 +105,19 @@ counted_rows(Work) ->
      row("call and return, empty NIF", Ns(empty_pair), "ns"),
      row("call and return, inviso times them", Ns(times), "ns",
          "empty NIF, the pair", Ns(empty_pair)),
+     row("call and return, inviso counts by result", Ns(results), "ns",
+         "empty NIF, the pair", Ns(empty_pair)),
+     row("call with a value, empty NIF", Ns(empty_value), "ns"),
+     row("call with a value, inviso adds it to a histogram", Ns(values), "ns",
+         "empty NIF, the value", Ns(empty_value)),
      row("call and return, process tracer", Ns(process), "ns",
          "empty NIF, the pair", Ns(empty_pair)),
      row("events not timed meanwhile", Lost, "events")].
 
 ends() -> [{'_', [], [{exception_trace}]}].
+
+%% Reports the length of the second argument, as `inviso hist --of length(A2)' does.
+value() -> [{['_', '$1'], [], [{message, {{{length, '$1'}}}}]}].
 
 %%---------------------------------------------------------------------------
 %% A condition on calls, as match spec of the function, which the VM runs, and
@@ -143,6 +154,18 @@ of_spec({ours, Guard}, Work) ->
 
 log(Kind, {Operator, _, _}) ->
     lists:concat([Kind, Operator, ".log"]).
+
+%% Opens a tracer that adds calls up. With Ends it pairs calls with their ends.
+aggregating(Name, Work, Ends, Begin) ->
+    {ok, {M, S} = T} = inviso_tracer:open(filename:join(Work, Name), #{replace => true}),
+    Processes = erlang:system_info(process_limit),
+    true = not Ends orelse inviso_tracer:nif_bound(S, 1000, Processes),
+    _ = Ends andalso inviso_tracer:nif_ends(S, ?MODULE, [{f, 2}], all),
+    true = Begin(S, Processes),
+    {{tracer, M, S}, fun() ->
+                             {ok, #{dropped := D}} = inviso_tracer:close(T),
+                             D
+                     end}.
 
 %% Returns {Nanoseconds for a call, events lost}.
 timed_calls(Kind, Work, N) ->
@@ -212,16 +235,14 @@ start_tracer(count, Work) ->
                              D
                      end};
 start_tracer(times, Work) ->
-    File = filename:join(Work, "times.log"),
-    {ok, {M, S} = T} = inviso_tracer:open(File, #{replace => true}),
-    Processes = erlang:system_info(process_limit),
-    true = inviso_tracer:nif_bound(S, 1000, Processes),
-    0 = inviso_tracer:nif_ends(S, ?MODULE, [{f, 2}], all),
-    true = inviso_tracer:nif_times(S, function, Processes),
-    {{tracer, M, S}, fun() ->
-                             {ok, #{dropped := D}} = inviso_tracer:close(T),
-                             D
-                     end};
+    aggregating("times.log", Work, true,
+                fun(S, Processes) -> inviso_tracer:nif_times(S, function, Processes) end);
+start_tracer(results, Work) ->
+    aggregating("results.log", Work, true,
+                fun(S, _) -> inviso_tracer:nif_tally(S, result) end);
+start_tracer(values, Work) ->
+    aggregating("values.log", Work, false,
+                fun(S, _) -> inviso_tracer:nif_times(S, function, value) end);
 start_tracer(session, Work) ->
     File = filename:join(Work, "session.log"),
     {ok, T} = inviso_tracer:open(File, #{replace => true}),
