@@ -239,9 +239,10 @@ static void set_partition(struct inv_merge_opts *o, const char *arg,
 	else if (!strcmp(arg, "node,hour") || !strcmp(arg, "hour,node"))
 		o->sink.partition = INV_SINK_BY_NODE | INV_SINK_BY_HOUR;
 	else
-		argp_error(state,
-			   "--partition %s: not one of node, hour and node,hour",
-			   arg);
+		argp_error(
+			state,
+			"--partition %s: not one of node, hour and node,hour",
+			arg);
 }
 
 static void set_order(struct inv_merge_opts *o, const char *arg,
@@ -254,12 +255,12 @@ static void set_order(struct inv_merge_opts *o, const char *arg,
 }
 
 static void check_format_options(const struct inv_merge_opts *o,
-			  const struct argp_state *state)
+				 const struct argp_state *state)
 {
 	if (o->profile_by && !o->format->profile)
 		argp_error(state, "--by needs a format that shows where time "
 				  "went, such as folded or svg");
-	if (o->sink.partition && strcmp(o->format->name, "parquet"))
+	if (o->sink.partition && strcmp(o->format->name, "parquet") != 0)
 		argp_error(state, "--partition needs --format parquet");
 }
 

@@ -24,8 +24,9 @@ enum inv_parquet_kind {
 
 /* An entry of a hash table. */
 struct inv_parquet_slot {
-	uint32_t number; /* number of the word or process; 0: the slot is free */
-	uint32_t index;	 /* index of its text in the row group's dictionary */
+	uint32_t
+		number; /* number of the word or process; 0: the slot is free */
+	uint32_t index; /* index of its text in the row group's dictionary */
 };
 
 struct inv_parquet_column {

@@ -234,7 +234,7 @@ static int finish_oldest(struct inv_partitions *p, struct inv_err *err)
 	struct inv_partition *oldest = p->all, *x, *next;
 	int rc;
 
-	HASH_ITER(hh, p->all, x, next)
+	HASH_ITER (hh, p->all, x, next)
 		if (x->used < oldest->used)
 			oldest = x;
 	rc = inv_parquet_finish(&oldest->file, err);
@@ -284,7 +284,7 @@ static int stay_small(struct inv_partitions *p, struct inv_err *err)
 	for (;;) {
 		all = most = 0;
 		largest = NULL;
-		HASH_ITER(hh, p->all, x, next) {
+		HASH_ITER (hh, p->all, x, next) {
 			size_t n = inv_parquet_memory(&x->file);
 
 			all += n;
@@ -336,7 +336,7 @@ int inv_partitions_finish(struct inv_partitions *p, struct inv_err *err)
 	struct inv_partition *x, *next;
 	int rc = 0;
 
-	HASH_ITER(hh, p->all, x, next) {
+	HASH_ITER (hh, p->all, x, next) {
 		rc = inv_parquet_finish(&x->file, err);
 		if (rc)
 			break;

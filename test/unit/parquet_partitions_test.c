@@ -203,9 +203,9 @@ static void call(struct world *w, uint32_t process, int64_t ts, size_t len)
 		cells[INV_CALLS_TS] =
 			(struct inv_cell){ .kind = INV_CELL_INT, .i = ts };
 	if (process)
-		cells[INV_CALLS_PROCESS] = (struct inv_cell){
-			.kind = INV_CELL_WHO, .number = process
-		};
+		cells[INV_CALLS_PROCESS] =
+			(struct inv_cell){ .kind = INV_CELL_WHO,
+					   .number = process };
 	cells[INV_CALLS_ARGS].kind = INV_CELL_TEXT;
 	cells[INV_CALLS_ARGS].text.p = args;
 	cells[INV_CALLS_ARGS].text.n = len;
