@@ -24,7 +24,8 @@ static const struct argp_option options[] = {
 	{ "by", OPT_BY, "KEY", 0,
 	  "a histogram for each function (default), process, kind of process "
 	  "(its name, or the function that it was spawned to run) or node; "
-	  "also function,node",
+	  "also function,node. Or an expression as in guards, over the "
+	  "arguments A1, A2, ...: a histogram for each of its values",
 	  2 },
 	{ "of", OPT_OF, "EXPR", 0,
 	  "instead of times, the values of an expression over the arguments "
@@ -68,6 +69,7 @@ static const char doc[] =
 	"  inviso hist -n shop@h1 --sort sum --top 10 'app(shop)'\n"
 	"  inviso hist -n a@h1,b@h2 --by node 'shop:pay(_, _)'\n"
 	"  inviso hist -n shop@h1 --by kind gc\n"
+	"  inviso hist -n shop@h1 --by 'map_get(type, A1)' 'shop:order/2'\n"
 	"  inviso hist -n shop@h1 --of 'byte_size(A2)' 'shop_db:put/2'\n"
 	"  inviso hist -n shop@h1 --of 'length(A1)' 'lists:sort/1'\n"
 	"  inviso hist -n shop@h1 --every 1s 'shop:pay(Sum, _) when Sum > "

@@ -125,7 +125,7 @@ static void by_word(struct inv_tallying *c, const char *word, size_t len,
 		   "--by %s: not one of function, process, kind%s and node; "
 		   "node can follow one of the others: function,node",
 		   arg,
-		   c->table.timed ? "" :
+		   c->table.timed ? ", an expression such as A1" :
 				    ", caller, result, reason, an expression "
 				    "such as A1");
 }
@@ -142,12 +142,10 @@ static bool is_expression(const char *text)
 }
 
 /* The node parses the expression. */
-static void by_expression(struct inv_tallying *c, const char *text,
-			  struct argp_state *state)
+static void by_expression(struct inv_tallying *c, const char *text)
 {
-	only_count(c, text, "by an expression", state);
 	c->by.by = "value";
-	c->by.expr = text;
+	c->by.key = text;
 }
 
 void inv_tallying_by(struct inv_tallying *c, const char *list,
@@ -156,13 +154,12 @@ void inv_tallying_by(struct inv_tallying *c, const char *list,
 	const char *word = list;
 
 	c->by.by = NULL;
-	if (!c->table.timed)
-		c->by.expr = NULL;
+	c->by.key = NULL;
 	c->table.rows.by_node = false;
 	c->table.rows.kinds = false;
 	c->table.rows.nodes_only = false;
 	if (is_expression(list)) {
-		by_expression(c, list, state);
+		by_expression(c, list);
 		return;
 	}
 	for (;;) {

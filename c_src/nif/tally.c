@@ -125,15 +125,9 @@ void inv_tally_value(struct inv_tracer *t, uint32_t thread,
 	/* Acquire: pairs with the release in inv_tally_begin(). */
 	struct inv_tally *tally =
 		atomic_load_explicit(&t->tally, memory_order_acquire);
-	struct inv_tally_part *part = &tally->parts[thread];
-	struct inv_tally_cell *c = inv_tally_find(part, key);
 
-	if (inv_unlikely(!c)) {
-		c = inv_tally_claim(part, key);
-		if (c && inv_value_is_long(key))
-			inv_values_keep(t->values, thread, part, c);
-	}
-	inv_tally_add(part, c);
+	inv_tally_add(&tally->parts[thread],
+		      inv_value_cell(t->values, tally, thread, key));
 }
 
 /* Counts an event by the value of an expression. */
@@ -226,8 +220,11 @@ ERL_NIF_TERM inv_tally_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return done ? inv_am_true : inv_am_false;
 }
 
-ERL_NIF_TERM inv_tally_key_term(ErlNifEnv *env, const struct inv_tally_key *k)
+ERL_NIF_TERM inv_tally_key_term(ErlNifEnv *env, const struct inv_tracer *t,
+				const struct inv_tally_key *k)
 {
+	if ((k->kind & 0xff) >= INV_COUNT_VALUE)
+		return inv_value_term(env, t->values, inv_times_keys(t), k);
 	switch (k->kind & 0xff) {
 	case INV_COUNT_FUNCTION:
 	case INV_COUNT_CALLER:
@@ -247,10 +244,7 @@ static ERL_NIF_TERM make_note(ErlNifEnv *env, const struct inv_tracer *t,
 			      const struct inv_tally_row *row)
 {
 	unsigned of = (unsigned)(row->key.kind & 0xff);
-	ERL_NIF_TERM key =
-		of >= INV_COUNT_VALUE ?
-			inv_value_term(env, t->values, t->tally, &row->key) :
-			inv_tally_key_term(env, &row->key);
+	ERL_NIF_TERM key = inv_tally_key_term(env, t, &row->key);
 
 	return enif_make_tuple2(env, enif_make_uint(env, INV_NOTE_COUNT),
 				enif_make_list3(env, enif_make_uint(env, of),

@@ -46,7 +46,8 @@ struct inv_tally_cell *inv_tally_first(struct inv_tracer *t,
 				       const struct inv_tally_key *key);
 bool inv_tally_begin(struct inv_tracer *t, uint32_t n_parts, uint32_t by);
 bool inv_tally_by(ERL_NIF_TERM atom, uint32_t *by);
-ERL_NIF_TERM inv_tally_key_term(ErlNifEnv *env, const struct inv_tally_key *k);
+ERL_NIF_TERM inv_tally_key_term(ErlNifEnv *env, const struct inv_tracer *t,
+				const struct inv_tally_key *k);
 
 /* NIFs for the session; inviso_tracer.erl documents them. */
 ERL_NIF_TERM inv_tally_set(ErlNifEnv *, int, const ERL_NIF_TERM[]);

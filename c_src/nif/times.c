@@ -8,9 +8,11 @@
 #include "nif/arrival.h"
 #include "nif/atoms.h"
 #include "nif/bound.h"
+#include "nif/open_keys.h"
 #include "nif/tally.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
+#include "nif/value_key.h"
 #include "vm/open_calls.h"
 #include "vm/pages.h"
 #include "vm/spans.h"
@@ -24,21 +26,22 @@
 struct inv_timing {
 	struct inv_spans *spans; /* NULL: numbers, not times */
 	struct inv_times *times;
+	struct inv_tally *open_keys; /* NULL: the keys are no values of calls */
 	_Atomic bool over;
 	uint32_t n_recent;
 	struct recent *recent; /* for each part, RECENT entries */
 };
 
 /*
- * The cells of functions, so that most ends of calls need not compute a hash of
- * the function's key. A cell stays at its place, so an entry is never outdated.
- * If two functions have the same entry, the later one replaces the earlier one.
+ * The cells of functions, or of values, so that most ends of calls need not compute
+ * a hash of the key. A cell stays at its place, so an entry is never outdated. If
+ * two have the same entry, the later one replaces the earlier one.
  */
 #define RECENT 256u
 
 struct recent {
 	struct inv_tally_cell *cell; /* NULL: the entry is free */
-	uint64_t function;
+	uint64_t number;	     /* of the function, or of the value */
 };
 
 void inv_timing_free(struct inv_timing *timing)
@@ -47,6 +50,7 @@ void inv_timing_free(struct inv_timing *timing)
 		return;
 	inv_spans_free(timing->spans);
 	inv_times_free(timing->times);
+	inv_tally_free(timing->open_keys);
 	inv_pages_unmap(timing->recent,
 			timing->n_recent * sizeof(*timing->recent));
 	inv_pages_unmap(timing, sizeof(*timing));
@@ -91,10 +95,13 @@ static const struct inv_open_calls *open_calls(const struct counter *c)
 }
 
 static struct inv_tally_key key_of(const struct counter *c, uint64_t process,
-				   uint32_t function)
+				   const struct inv_spans_call *span)
 {
+	uint32_t function = span->function;
 	struct inv_called f;
 
+	if (c->tally->by == INV_COUNT_VALUE)
+		return *inv_open_keys_get(c->t->timing->open_keys, span->key);
 	if (c->tally->by == INV_COUNT_PROCESS)
 		return (struct inv_tally_key){ process, 0, INV_COUNT_PROCESS };
 	if (inv_unlikely(function >= FUNCTIONS_END))
@@ -113,28 +120,36 @@ static struct inv_tally_cell *cell_of(const struct counter *c,
 	struct inv_tally_part *part = &c->tally->parts[c->part];
 	struct inv_tally_cell *cell = inv_tally_find(part, key);
 
-	return inv_likely(cell != NULL) ?
-		       cell :
-		       inv_tally_first(c->t, c->tally, c->part, c->env, key);
+	if (inv_likely(cell != NULL))
+		return cell;
+	/* The thread in which the call began has kept the value. */
+	if (c->tally->by == INV_COUNT_VALUE)
+		return inv_tally_claim(part, key);
+	return inv_tally_first(c->t, c->tally, c->part, c->env, key);
 }
 
 /* The same for the key of a call. */
 static struct inv_tally_cell *cell_of_call(const struct counter *c,
-					   uint64_t process, uint32_t function)
+					   uint64_t process,
+					   const struct inv_spans_call *span)
 {
+	bool by_value = c->tally->by == INV_COUNT_VALUE;
+	bool by_process = c->tally->by == INV_COUNT_PROCESS;
+	uint32_t number = by_value ? span->key : span->function;
 	struct recent *r =
 		&c->t->timing
-			 ->recent[(size_t)c->part * RECENT + function % RECENT];
-	bool by_process = c->tally->by == INV_COUNT_PROCESS;
+			 ->recent[(size_t)c->part * RECENT + number % RECENT];
 	struct inv_tally_key key;
 	struct inv_tally_cell *cell;
 
-	if (inv_likely(r->function == function && r->cell && !by_process))
+	if (inv_likely(r->number == number && r->cell && !by_process))
 		return r->cell;
-	key = key_of(c, process, function);
+	if (by_value && number == INV_OPEN_KEYS_OTHERS)
+		return NULL;
+	key = key_of(c, process, span);
 	cell = cell_of(c, &key);
 	if (!by_process)
-		*r = (struct recent){ cell, function };
+		*r = (struct recent){ cell, number };
 	return cell;
 }
 
@@ -153,11 +168,9 @@ static void add_value(const struct counter *c, struct inv_tally_cell *cell,
 	inv_tally_add(keys, cell);
 }
 
-static void add_unpaired(const struct counter *c,
-			 const struct inv_tally_key *key)
+static void add_unpaired(const struct counter *c, struct inv_tally_cell *cell)
 {
 	struct inv_tally_part *keys = &c->tally->parts[c->part];
-	struct inv_tally_cell *cell = cell_of(c, key);
 
 	inv_times_unpaired(inv_times_row(&c->t->timing->times->parts[c->part],
 					 keys, cell));
@@ -166,12 +179,11 @@ static void add_unpaired(const struct counter *c,
 
 /* --- callbacks --------------------------------------------------------------- */
 
-static void lost(void *arg, uint64_t process, uint32_t function)
+static void lost(void *arg, uint64_t process, const struct inv_spans_call *span)
 {
 	struct counter *c = arg;
-	struct inv_tally_key key = key_of(c, process, function);
 
-	add_unpaired(c, &key);
+	add_unpaired(c, cell_of_call(c, process, span));
 }
 
 static bool gone(void *arg, uint32_t function)
@@ -183,14 +195,37 @@ static bool gone(void *arg, uint32_t function)
 		       inv_open_function_at(open_calls(c), function));
 }
 
-static void begin(struct counter *c, uint64_t process, uint32_t function,
-		  uint64_t now)
+static void begin(struct counter *c, uint64_t process,
+		  const struct inv_spans_call *span)
 {
 	const struct inv_spans_use use = { c, lost, gone };
 
-	if (inv_unlikely(!inv_spans_begin(c->t->timing->spans, &use, process,
-					  function, now)))
-		lost(c, process, function);
+	if (inv_unlikely(
+		    !inv_spans_begin(c->t->timing->spans, &use, process, span)))
+		lost(c, process, span);
+}
+
+/* Begins a collection or a scheduling, which has no value. */
+static void begin_other(struct counter *c, uint64_t process, uint32_t function,
+			uint64_t now)
+{
+	begin(c, process,
+	      &(struct inv_spans_call){ now, function, INV_OPEN_KEYS_OTHERS });
+}
+
+/* Begins a call. Returns false if the event has no value, although values are
+ * keys. */
+static bool begin_call(struct counter *c, const struct inv_tracer_event *te,
+		       uint32_t function, uint64_t now)
+{
+	struct inv_spans_call span = { now, function, INV_OPEN_KEYS_OTHERS };
+	struct inv_tally *keys = c->t->timing->open_keys;
+
+	if (inv_unlikely(keys != NULL) &&
+	    !inv_open_keys_number(c->t, keys, c->part, te, &span.key))
+		return false;
+	begin(c, te->tracee, &span);
+	return true;
 }
 
 /* If an end has no beginning, its call was counted as unpaired before. */
@@ -198,26 +233,35 @@ static void end(struct counter *c, uint64_t process, uint32_t function,
 		uint64_t now)
 {
 	const struct inv_spans_use use = { c, lost, gone };
-	uint64_t since;
+	struct inv_spans_call span;
 
 	if (inv_unlikely(!inv_spans_end(c->t->timing->spans, &use, process,
-					function, &since)))
+					function, &span)))
 		return;
-	add_value(c, cell_of_call(c, process, function), now - since);
+	add_value(c, cell_of_call(c, process, &span), now - span.ns);
 }
 
 /* Takes an event whose end will not come. */
 static INV_COLD enum inv_timed take_endless(const struct counter *c,
 					    struct inv_arrival *a)
 {
+	struct inv_tally *keys = c->t->timing->open_keys;
+	struct inv_spans_call span = { 0 };
 	struct inv_tally_key key;
 
 	if (a->te.tag == inv_am_return_from ||
 	    a->te.tag == inv_am_exception_from)
 		return INV_TIMED;
+	if (keys) {
+		if (!inv_open_keys_number(c->t, keys, c->part,
+					  inv_arrival_whole(a), &span.key))
+			return INV_TIMED_BAD;
+		add_unpaired(c, cell_of_call(c, a->te.tracee, &span));
+		return INV_TIMED;
+	}
 	if (!inv_tally_key_of(c->tally, a, &key))
 		return INV_TIMED_BAD;
-	add_unpaired(c, &key);
+	add_unpaired(c, cell_of(c, &key));
 	return INV_TIMED;
 }
 
@@ -229,7 +273,7 @@ static void schedule(struct counter *c, uint64_t process, uint32_t ends,
 	if (!by_process || ends == WAITING)
 		end(c, process, ends, now);
 	if (begins && (!by_process || begins == WAITING))
-		begin(c, process, begins, now);
+		begin_other(c, process, begins, now);
 }
 
 /* Handles an event that is not about a call. */
@@ -240,13 +284,13 @@ static enum inv_timed take_other(struct counter *c, struct inv_arrival *a,
 
 	switch (inv_atoms_tag(te->tag)) {
 	case INV_TAG_GC_MINOR_START:
-		begin(c, te->tracee, GC_MINOR, now);
+		begin_other(c, te->tracee, GC_MINOR, now);
 		return INV_TIMED;
 	case INV_TAG_GC_MINOR_END:
 		end(c, te->tracee, GC_MINOR, now);
 		return INV_TIMED;
 	case INV_TAG_GC_MAJOR_START:
-		begin(c, te->tracee, GC_MAJOR, now);
+		begin_other(c, te->tracee, GC_MAJOR, now);
 		return INV_TIMED;
 	case INV_TAG_GC_MAJOR_END:
 		end(c, te->tracee, GC_MAJOR, now);
@@ -306,10 +350,10 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 		bound = inv_bound_count(t, tag, &te, &plain, &call);
 	switch (bound) {
 	case INV_BOUND_BEGINS:
-		begin(&c, te->tracee, call.function, now);
-		return INV_TIMED;
+		return begin_call(&c, te, call.function, now) ? INV_TIMED :
+								INV_TIMED_BAD;
 	case INV_BOUND_HOLDS:
-		begin(&c, te->tracee, call.function, now);
+		(void)begin_call(&c, te, call.function, now);
 		return INV_TIMED_HELD;
 	case INV_BOUND_ENDS:
 		end(&c, te->tracee, call.function, now);
@@ -330,10 +374,27 @@ static bool get_number(const struct inv_tracer_event *te, uint64_t *n)
 	int arity;
 
 	if (te->value == 0 || !enif_get_tuple(te->env, te->value, &arity, &e) ||
-	    arity != 1 || !enif_get_uint64(te->env, e[0], &value) ||
+	    arity < 1 || !enif_get_uint64(te->env, e[0], &value) ||
 	    value > INT64_MAX)
 		return false;
 	*n = value;
+	return true;
+}
+
+static bool cell_of_number(const struct counter *c, struct inv_arrival *a,
+			   struct inv_tally_cell **cell)
+{
+	struct inv_tally_key key;
+
+	if (c->tally->by == INV_COUNT_VALUE) {
+		if (!inv_value_key(c->t, c->part, inv_arrival_whole(a), &key))
+			return false;
+		*cell = inv_value_cell(c->t->values, c->tally, c->part, &key);
+		return true;
+	}
+	if (!inv_tally_key_of(c->tally, a, &key))
+		return false;
+	*cell = cell_of(c, &key);
 	return true;
 }
 
@@ -347,15 +408,15 @@ bool inv_times_number(struct inv_tracer *t, uint32_t thread,
 		.part = thread,
 		.env = a->te.env,
 	};
-	struct inv_tally_key key;
+	struct inv_tally_cell *cell;
 	uint64_t n;
 
-	if (inv_unlikely(!inv_tally_key_of(c.tally, a, &key)))
+	if (inv_unlikely(!cell_of_number(&c, a, &cell)))
 		return false;
 	if (inv_likely(get_number(inv_arrival_whole(a), &n)))
-		add_value(&c, cell_of(&c, &key), n);
+		add_value(&c, cell, n);
 	else
-		add_unpaired(&c, &key);
+		add_unpaired(&c, cell);
 	return true;
 }
 
@@ -374,7 +435,7 @@ static ERL_NIF_TERM what(ErlNifEnv *env, const struct inv_tally_row *row)
 
 /* Makes a note, {INV_NOTE_BUCKETS, [Of, Key, Block, Ns]}. Returns false if the
  * block has no values. */
-static bool make_block(ErlNifEnv *env, const struct inv_tally_row *row,
+static bool make_block(ErlNifEnv *env, ERL_NIF_TERM of, ERL_NIF_TERM key,
 		       const uint64_t *n, uint32_t block, ERL_NIF_TERM *note)
 {
 	ERL_NIF_TERM list = enif_make_list(env, 0);
@@ -388,23 +449,30 @@ static bool make_block(ErlNifEnv *env, const struct inv_tally_row *row,
 		list = enif_make_list_cell(env, enif_make_uint64(env, n[--end]),
 					   list);
 	*note = make_note(env, INV_NOTE_BUCKETS,
-			  enif_make_list4(env, what(env, row),
-					  inv_tally_key_term(env, &row->key),
+			  enif_make_list4(env, of, key,
 					  enif_make_uint(env, block), list));
 	return true;
+}
+
+const struct inv_tally *inv_times_keys(const struct inv_tracer *t)
+{
+	return t->timing && t->timing->open_keys ?
+		       t->timing->open_keys :
+		       atomic_load_explicit(&t->tally, memory_order_relaxed);
 }
 
 ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,
 			     const struct inv_tally_row *row, ERL_NIF_TERM list,
 			     uint32_t *n)
 {
+	ERL_NIF_TERM key = inv_tally_key_term(env, t, &row->key);
+	ERL_NIF_TERM of = what(env, row);
 	struct inv_times_sum sum;
 	ERL_NIF_TERM note;
 
 	inv_times_read(t->timing->times, t->tally, &row->key, &sum);
 	note = make_note(env, INV_NOTE_TIMES,
-			 enif_make_list6(env, what(env, row),
-					 inv_tally_key_term(env, &row->key),
+			 enif_make_list6(env, of, key,
 					 enif_make_uint64(env, sum.unpaired),
 					 sum.min == UINT64_MAX ?
 						 enif_make_list(env, 0) :
@@ -414,7 +482,7 @@ ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,
 	list = enif_make_list_cell(env, note, list);
 	++*n;
 	for (uint32_t b = 0; b < INV_BUCKETS_BLOCKS; b++) {
-		if (make_block(env, row, sum.n[b], b, &note)) {
+		if (make_block(env, of, key, sum.n[b], b, &note)) {
 			list = enif_make_list_cell(env, note, list);
 			++*n;
 		}
@@ -425,19 +493,24 @@ ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,
 /* --- NIFs -------------------------------------------------------------------- */
 
 /* processes: 0 for numbers */
-static struct inv_timing *make(uint32_t n_parts, uint64_t processes)
+static struct inv_timing *make(uint32_t n_parts, uint32_t by,
+			       uint64_t processes)
 {
+	bool has_open_keys = processes && by == INV_COUNT_VALUE;
 	struct inv_timing *timing = inv_pages_map(sizeof(*timing));
 
 	if (!timing)
 		return NULL;
 	if (processes)
 		timing->spans = inv_spans_make(processes);
+	if (has_open_keys)
+		timing->open_keys = inv_tally_make(n_parts, by);
 	timing->times = inv_times_make(n_parts);
 	timing->n_recent = n_parts * RECENT;
 	timing->recent =
 		inv_pages_map(timing->n_recent * sizeof(*timing->recent));
-	if ((timing->spans || !processes) && timing->times && timing->recent)
+	if ((timing->spans || !processes) && timing->times && timing->recent &&
+	    (timing->open_keys || !has_open_keys))
 		return timing;
 	inv_timing_free(timing);
 	return NULL;
@@ -447,7 +520,7 @@ static bool set(struct inv_tracer *t, uint32_t by, uint64_t processes)
 {
 	if (t->delivery || atomic_load(&t->tally))
 		return false;
-	t->timing = make(t->n_lanes + 1, processes);
+	t->timing = make(t->n_lanes + 1, by, processes);
 	if (!t->timing)
 		return false;
 	t->numbers = processes == 0;
@@ -475,7 +548,8 @@ ERL_NIF_TERM inv_times_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 
 	(void)argc;
 	if (!enif_get_uint64(env, argv[0], &handle) || handle == 0 ||
-	    !inv_tally_by(argv[1], &by) || by >= INV_COUNT_CALLER ||
+	    !inv_tally_by(argv[1], &by) ||
+	    (by >= INV_COUNT_CALLER && by != INV_COUNT_VALUE) ||
 	    !get_processes(env, argv[2], &processes))
 		return enif_make_badarg(env);
 	t = inv_tracer_borrow(handle);

@@ -28,10 +28,14 @@
  * at the end.
  *
  * Instead of times, the histograms can be of numbers: the match spec of an event
- * has {message, {{Expr}}}, as in nif/value_key.h. An event is counted as unpaired
- * if the value of the expression is no integer from 0 to INT64_MAX.
+ * has {message, {{Number}}}. An event is counted as unpaired if the number is no
+ * integer from 0 to INT64_MAX.
+ *
+ * The keys of both can be the values of an expression (nif/value_key.h). The
+ * value of a timed call is that of its beginning (nif/open_keys.h).
  */
 struct inv_arrival;
+struct inv_tally;
 struct inv_tally_row;
 struct inv_timing;
 struct inv_tracer;
@@ -55,6 +59,9 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
  * an event. */
 bool inv_times_number(struct inv_tracer *t, uint32_t thread,
 		      struct inv_arrival *a);
+
+/* Returns the tally whose cells have the values that are keys. */
+const struct inv_tally *inv_times_keys(const struct inv_tracer *t);
 
 /*
  * Puts the notes of a key's histogram in front of a list, and adds their number,

@@ -255,19 +255,30 @@ bool inv_value_key(struct inv_tracer *t, uint32_t part,
 	int arity;
 
 	if (te->value == 0 || !enif_get_tuple(te->env, te->value, &arity, &e) ||
-	    arity != 1)
+	    arity < 1 || arity > 2)
 		return false;
-	if (e[0] == inv_am_EXIT)
+	if (e[arity - 1] == inv_am_EXIT)
 		*key = (struct inv_tally_key){ inv_am_EXIT, 0,
 					       INV_COUNT_FAILED };
 	else
-		inv_value_key_of(t, part, te->env, e[0], INV_COUNT_VALUE, key);
+		inv_value_key_of(t, part, te->env, e[arity - 1],
+				 INV_COUNT_VALUE, key);
 	return true;
 }
 
-bool inv_value_is_long(const struct inv_tally_key *key)
+struct inv_tally_cell *inv_value_cell(struct inv_values *v,
+				      struct inv_tally *keys, uint32_t part,
+				      const struct inv_tally_key *key)
 {
-	return form_of(key) == BYTES;
+	struct inv_tally_part *p = &keys->parts[part];
+	struct inv_tally_cell *c = inv_tally_find(p, key);
+
+	if (inv_likely(c != NULL))
+		return c;
+	c = inv_tally_claim(p, key);
+	if (c && form_of(key) == BYTES)
+		inv_values_keep(v, part, p, c);
+	return c;
 }
 
 /* --- reading: called by processes --------------------------------------------- */

@@ -11,8 +11,9 @@
 
 /*
  * Keys of a tally that are the values of an expression. The match spec of the
- * event has {message, {{Expr}}}, so that a value that is false is a value.  An
- * expression that fails has the value 'EXIT'.
+ * event has {message, {{Expr}}}, so that a value that is false is a value; or
+ * {message, {{Number, Expr}}}, for a histogram of numbers. An expression that fails
+ * has the value 'EXIT'.
  *
  * An atom, a process or port of this node, or an integer of 64 bits is in the key
  * itself.  Of any other value the key has two hashes, and the values
@@ -49,8 +50,13 @@ void inv_value_key_of(struct inv_tracer *t, uint32_t part, ErlNifEnv *env,
 		      ERL_NIF_TERM value, enum inv_count_of of,
 		      struct inv_tally_key *key);
 
-/* Returns true if the key needs inv_values_keep. */
-bool inv_value_is_long(const struct inv_tally_key *key);
+/* Returns the key's cell in the part, and makes one if there is none; or returns
+ * NULL if there is no room. A new cell of a long key gets the bytes of the value of
+ * the thread's current event. Only the part's thread may call it; afterwards it
+ * counts the event. */
+struct inv_tally_cell *inv_value_cell(struct inv_values *v,
+				      struct inv_tally *keys, uint32_t part,
+				      const struct inv_tally_key *key);
 
 /* Returns the value of a key. What was left out is the atom '...'. */
 ERL_NIF_TERM inv_value_term(ErlNifEnv *env, const struct inv_values *v,

@@ -54,8 +54,8 @@ struct inv_session_seq {
 struct inv_session_count {
 	const char *of;	  /* events, times, values */
 	const char *by;	  /* function, process, caller, value, result, reason */
-	const char *expr; /* of values, or by value: the expression; otherwise
-			     NULL */
+	const char *expr; /* of values: the expression; otherwise NULL */
+	const char *key;  /* by value: the expression; otherwise NULL */
 	int64_t every_ms;
 };
 

@@ -129,11 +129,13 @@ static void put_seq(struct inv_buf *e, const struct inv_session_seq *s)
 static void put_count(struct inv_buf *e, const struct inv_session_count *c)
 {
 	inv_put_atom(e, "count");
-	inv_etf_map(e, 3 + (c->expr != NULL));
+	inv_etf_map(e, 3 + (c->expr != NULL) + (c->key != NULL));
 	put_atom(e, "of", c->of);
 	put_atom(e, "by", c->by);
 	if (c->expr)
 		put_text(e, "expr", c->expr);
+	if (c->key)
+		put_text(e, "key", c->key);
 	inv_put_atom(e, "every_ms");
 	inv_etf_int(e, c->every_ms);
 }

@@ -12,25 +12,19 @@
 #define NEAR 3u	 /* how many open calls an entry has */
 #define NEXT 63u /* how many open calls an entry and its `next' have together */
 
-struct span {
-	uint64_t ns;
-	uint32_t function;
-	uint32_t pad;
-};
-
 struct entry {
 	uint64_t id;   /* the process; 0: none */
 	uint32_t n;    /* how many open calls are on the stack */
 	uint32_t more; /* how many open calls found no room on the stack */
-	struct span near[NEAR];
+	struct inv_spans_call near[NEAR];
 };
 
 struct next {
-	struct span span[NEXT - NEAR];
+	struct inv_spans_call span[NEXT - NEAR];
 };
 
 struct far {
-	struct span span[INV_SPANS_DEPTH - NEXT];
+	struct inv_spans_call span[INV_SPANS_DEPTH - NEXT];
 };
 
 _Static_assert(sizeof(struct entry) == 64, "an entry is a cache line");
@@ -77,8 +71,8 @@ uint32_t inv_spans_depth(const struct inv_spans *s)
 	return s->depth;
 }
 
-static struct span *span_at(const struct inv_spans *s, struct entry *e,
-			    uint32_t i)
+static struct inv_spans_call *span_at(const struct inv_spans *s,
+				      struct entry *e, uint32_t i)
 {
 	ptrdiff_t place = e - s->entry;
 
@@ -94,7 +88,7 @@ static void lose(const struct inv_spans *s, const struct inv_spans_use *use,
 		 struct entry *e, uint32_t from)
 {
 	while (e->n > from)
-		use->lost(use->arg, e->id, span_at(s, e, --e->n)->function);
+		use->lost(use->arg, e->id, span_at(s, e, --e->n));
 }
 
 /* Removes calls whose ends will not be reported. */
@@ -104,10 +98,10 @@ static void make_room(const struct inv_spans *s,
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < e->n; i++) {
-		const struct span *span = span_at(s, e, i);
+		const struct inv_spans_call *span = span_at(s, e, i);
 
 		if (use->gone(use->arg, span->function))
-			use->lost(use->arg, e->id, span->function);
+			use->lost(use->arg, e->id, span);
 		else
 			*span_at(s, e, kept++) = *span;
 	}
@@ -119,10 +113,9 @@ static void make_room(const struct inv_spans *s,
 }
 
 bool inv_spans_begin(struct inv_spans *s, const struct inv_spans_use *use,
-		     uint64_t process, uint32_t function, uint64_t ns)
+		     uint64_t process, const struct inv_spans_call *span)
 {
 	struct entry *e = &s->entry[inv_vm_place(process, s->places)];
-	struct span *span;
 
 	if (e->id != process) {
 		lose(s, use, e, 0);
@@ -135,17 +128,15 @@ bool inv_spans_begin(struct inv_spans *s, const struct inv_spans_use *use,
 		e->more++;
 		return false;
 	}
-	span = span_at(s, e, e->n++);
-	span->ns = ns;
-	span->function = function;
+	*span_at(s, e, e->n++) = *span;
 	return true;
 }
 
 bool inv_spans_end(struct inv_spans *s, const struct inv_spans_use *use,
-		   uint64_t process, uint32_t function, uint64_t *ns)
+		   uint64_t process, uint32_t function,
+		   struct inv_spans_call *span)
 {
 	struct entry *e = &s->entry[inv_vm_place(process, s->places)];
-	const struct span *span;
 	uint32_t i;
 
 	if (e->id != process)
@@ -155,10 +146,9 @@ bool inv_spans_end(struct inv_spans *s, const struct inv_spans_use *use,
 		return false;
 	}
 	for (i = e->n; i > 0; i--) {
-		span = span_at(s, e, i - 1);
-		if (span->function != function)
+		if (span_at(s, e, i - 1)->function != function)
 			continue;
-		*ns = span->ns;
+		*span = *span_at(s, e, i - 1);
 		lose(s, use, e, i);
 		e->n = i - 1;
 		return true;

@@ -22,6 +22,12 @@
 
 struct inv_spans;
 
+struct inv_spans_call {
+	uint64_t ns;	   /* when the call began */
+	uint32_t function; /* a number that the caller has chosen */
+	uint32_t key;	   /* the same; an end need not repeat it */
+};
+
 /* A table with a place for each of `processes'. Returns NULL if there is no
  * memory. If there is no address space for the larger parts, stacks are shorter:
  * inv_spans_depth. */
@@ -29,29 +35,29 @@ struct inv_spans *inv_spans_make(uint64_t processes);
 void inv_spans_free(struct inv_spans *s);
 uint32_t inv_spans_depth(const struct inv_spans *s);
 
-/* Called for open calls that have no end. `function' is a number that the
- * caller has chosen. */
+/* Called for open calls that have no end. */
 struct inv_spans_use {
 	void *arg;
 	/* Called for a call that was open, and whose end is missing. */
-	void (*lost)(void *arg, uint64_t process, uint32_t function);
+	void (*lost)(void *arg, uint64_t process,
+		     const struct inv_spans_call *span);
 	/* Returns true if the ends of the function will not be reported. */
 	bool (*gone)(void *arg, uint32_t function);
 };
 
-/* A call begins at `ns'. Returns false if the stack is full: the call's end will
- * find no beginning. */
+/* A call begins. Returns false if the stack is full: the call's end will find no
+ * beginning. */
 bool inv_spans_begin(struct inv_spans *s, const struct inv_spans_use *use,
-		     uint64_t process, uint32_t function, uint64_t ns);
+		     uint64_t process, const struct inv_spans_call *span);
 
 /*
- * A call ends. Returns true and sets *ns to the time at which the call began;
- * or returns false if the beginning is unknown. The VM reports ends in the
- * reverse order of the calls, so calls above it on the stack have lost their
- * ends.
+ * A call ends. Returns true and sets *span to what inv_spans_begin was told; or
+ * returns false if the beginning is unknown. The VM reports ends in the reverse
+ * order of the calls, so calls above it on the stack have lost their ends.
  */
 bool inv_spans_end(struct inv_spans *s, const struct inv_spans_use *use,
-		   uint64_t process, uint32_t function, uint64_t *ns);
+		   uint64_t process, uint32_t function,
+		   struct inv_spans_call *span);
 
 /* Call it at the end, when no thread calls the functions above. Reports all
  * open calls as calls without an end, for the processes from index *at on,

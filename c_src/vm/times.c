@@ -139,7 +139,7 @@ void inv_times_read(const struct inv_times *t, const struct inv_tally *keys,
 		const struct inv_times_part *p = &t->parts[i];
 		const struct inv_tally_cell *c = NULL;
 
-		if (k->word) {
+		if (k->kind != INV_COUNT_OTHERS) {
 			c = inv_tally_find(&keys->parts[i], k);
 			if (!c)
 				continue;

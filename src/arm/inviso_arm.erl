@@ -77,7 +77,7 @@
 %% means that the user agrees to trace many functions and modules of OTP. `count'
 %% means that events are only counted: the VM then need not pass arguments. `timed'
 %% means that calls are timed: only calls have a duration. `keys' is what match specs
-%% must say of an event: which function called, or the value of an expression.
+%% must say of an event: which function called, or the values of expressions.
 %%
 %% With `start', the events of the specs begin requests. If a spec then matches
 %% nothing, this is not an error but a note, because requests of other nodes come to
@@ -87,19 +87,21 @@
              follow := [spawned | linked], returns => boolean(),
              dry => boolean(), yes => boolean(), count => boolean(),
              timed => boolean(),
-             keys => none | caller | result | reason | {value, binary()},
+             keys => none | caller | result | reason | {value, [binary()]},
              start => inviso_arm_starts:start() | calls}) ->
           {ok, plan(), matched()} | {error, class(), binary()}.
 plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
     try
         Keys = maps:get(keys, Asked, none),
-        ok = few_new_words(Texts ++ Procs ++ [Expr || {value, Expr} <- [Keys]]),
+        ok = few_new_words(Texts ++ Procs ++ exprs(Keys)),
         Specs = specs(Texts, maps:get(start, Asked, none)),
         ok = durations(Specs, maps:get(timed, Asked, false)),
         ok = ends(Specs, Keys),
         make(case Asked of
                  #{keys := caller} -> [with_caller(S) || S <- Specs];
-                 #{keys := {value, By}} -> inviso_arm_values:specs(Specs, By);
+                 #{keys := {value, Exprs}} ->
+                     inviso_arm_values:specs(Specs, Exprs,
+                                             maps:get(returns, Asked, false));
                  #{returns := true} -> [inviso_spec:returning(S) || S <- Specs];
                  _ -> Specs
              end, Procs, Follow, maps:merge(#{dry => false, yes => false},
@@ -107,6 +109,9 @@ plan(#{specs := Texts, procs := Procs, follow := Follow} = Asked) ->
     catch
         throw:{Class, Text} -> {error, Class, Text}
     end.
+
+exprs({value, Exprs}) -> Exprs;
+exprs(_) -> [].
 
 %% @doc Returns a plan that sets nothing, for a session that samples stacks.
 -spec nothing() -> {ok, plan(), matched()}.

@@ -253,6 +253,8 @@ body([{start, _, _, _} = Start]) ->
     inviso_arm_starts:body(Start);
 body([{value, _} = Value]) ->
     inviso_arm_values:body(Value);
+body([return, {value, _} = Value]) ->
+    inviso_arm_values:body(Value) ++ [{exception_trace}];
 body(Actions) ->
     Extra = case [A || A <- Actions, A =/= return] of
                 [] -> [];

@@ -2,24 +2,29 @@
 %% @doc Specs whose events are counted by the value of an expression, or whose values
 %% are added to a histogram.
 %%
-%% A clause of such a spec has the action `{value, Expr}'. Its match spec reports the
-%% value in a tuple, because the VM makes no event if it reports `false'.
+%% A clause of such a spec has the action `{value, Exprs}'. Its match spec reports the
+%% values in a tuple, because the VM makes no event if it reports `false'.
 -module(inviso_arm_values).
 
--export([specs/2, body/1]).
+-export([specs/3, body/1]).
 
-%% @doc Returns the specs with the action. Throws `{usage, Text}' if the expression is
-%% wrong, or if events of a spec have no arguments.
--spec specs([inviso_spec:spec()], binary()) -> [inviso_spec:spec()].
-specs(Specs, Text) ->
+%% @doc Returns the specs with the action; with `Returns', the VM also reports the ends
+%% of calls. Throws `{usage, Text}' if an expression is wrong, or if events of a spec
+%% have no arguments.
+-spec specs([inviso_spec:spec()], [binary()], boolean()) -> [inviso_spec:spec()].
+specs(Specs, Texts, Returns) ->
+    Actions = [{value, [expr(T) || T <- Texts]} | [return || Returns]],
+    [spec(S, Actions) || S <- Specs].
+
+expr(Text) ->
     case inviso_spec_expr:parse(Text) of
-        {ok, Expr} -> [spec(S, {value, Expr}) || S <- Specs];
+        {ok, Expr} -> Expr;
         {error, Why} -> throw({usage, <<"the expression ", Why/binary>>})
     end.
 
-spec(#{clauses := Clauses, text := Text} = Spec, Value) ->
+spec(#{clauses := Clauses, text := Text} = Spec, Actions) ->
     _ = maps:get(counters, Spec, []) =:= [] orelse no_actions(Text),
-    Spec#{clauses := [clause(C, Value, Text) || C <- any(Clauses)]};
+    Spec#{clauses := [clause(C, Actions, Text) || C <- any(Clauses)]};
 spec(#{text := Text}, _) ->
     throw({usage, format("~ts: only calls, send and receive have arguments",
                          [Text])}).
@@ -28,7 +33,7 @@ spec(#{text := Text}, _) ->
 any([]) -> [{'_', [], []}];
 any(Clauses) -> Clauses.
 
-clause({Head, Guards, []}, Value, _) -> {Head, Guards, [Value]};
+clause({Head, Guards, []}, Actions, _) -> {Head, Guards, Actions};
 clause(_, _, Text) -> no_actions(Text).
 
 -spec no_actions(binary()) -> no_return().
@@ -37,8 +42,8 @@ no_actions(Text) ->
                          "match specs; write a pattern of arguments", [Text])}).
 
 %% @doc Returns the body of a match spec for the action.
--spec body({value, term()}) -> [term()].
-body({value, Expr}) -> [{message, {{Expr}}}].
+-spec body({value, [term()]}) -> [term()].
+body({value, Exprs}) -> [{message, {list_to_tuple(Exprs)}}].
 
 format(Format, Args) ->
     unicode:characters_to_binary(io_lib:format(Format, Args)).

@@ -16,11 +16,12 @@
 -type asked() :: #{'of' := events | times | values,
                    by := function | process | caller | value | result | reason,
                    expr => binary(),
+                   key => binary(),
                    every_ms := pos_integer()}.
 %% of: `times' are those of calls, from the beginning to the end; `values' are those of
 %%     the expression
-%% expr: with `of := values'; and with `by := value', the expression whose values are
-%%       the keys
+%% expr: with `of := values', the expression
+%% key: with `by := value', the expression whose values are the keys
 %% by: `result' is that of calls, `reason' that of exits of processes
 %% every_ms: how often the counts are noted
 
@@ -39,8 +40,8 @@
 -spec is_asked(term()) -> boolean().
 is_asked(off) ->
     true;
-is_asked(#{'of' := events, by := value, expr := Expr} = Map) when is_binary(Expr) ->
-    is_asked(maps:remove(expr, Map#{by := caller}));
+is_asked(#{by := value, key := Key} = Map) when is_binary(Key) ->
+    is_asked(maps:remove(key, Map#{by := function}));
 is_asked(#{'of' := values, expr := Expr} = Map) when is_binary(Expr) ->
     is_asked(maps:remove(expr, Map#{'of' := times}));
 is_asked(#{'of' := Of, by := By, every_ms := Ms} = Map) ->
@@ -63,10 +64,15 @@ is_timed(#{'of' := times}) -> true;
 is_timed(_) -> false.
 
 %% @doc Returns what the match specs must say of an event.
--spec keys(asked() | off) -> none | caller | result | reason | {value, binary()}.
+-spec keys(asked() | off) -> none | caller | result | reason | {value, [binary()]}.
 keys(#{by := By}) when By =:= caller; By =:= result; By =:= reason -> By;
-keys(#{expr := Expr}) -> {value, Expr};
-keys(_) -> none.
+keys(#{} = Asked) ->
+    case [maps:get(K, Asked) || K <- [expr, key], is_map_key(K, Asked)] of
+        [] -> none;
+        Exprs -> {value, Exprs}
+    end;
+keys(off) ->
+    none.
 
 %% @doc Returns those of the modules whose records the session can show. Counts and
 %% histograms by function or process show no term.
@@ -83,15 +89,19 @@ memory(#{'of' := Of, by := By}) ->
     Threads = lists:sum([erlang:system_info(What)
                          || What <- [schedulers, dirty_cpu_schedulers,
                                      dirty_io_schedulers]]) + 1,
+    Values = case lists:member(By, [value, result, reason]) of
+                 true -> ?VALUES_KIB;
+                 false -> 0
+             end,
     {KiB, More} = case Of of
-                      events when By =:= value; By =:= result; By =:= reason ->
-                          {?COUNT_KIB + ?VALUES_KIB, ""};
                       events ->
-                          {?COUNT_KIB, ""};
+                          {?COUNT_KIB + Values, ""};
                       values ->
-                          {?COUNT_KIB + ?TIMES_KIB, ""};
+                          {?COUNT_KIB + Values + ?TIMES_KIB, ""};
                       times ->
-                          {?COUNT_KIB + ?TIMES_KIB,
+                          %% The keys of open calls are a table of their own.
+                          Open = case By of value -> ?COUNT_KIB; _ -> 0 end,
+                          {?COUNT_KIB + Open + Values + ?TIMES_KIB,
                            ", and 64 bytes to 16 KiB for each process with open "
                            "calls"}
                   end,

@@ -10,7 +10,9 @@
 -export([like_a_recording/1, ends_of_all_kinds/1, threads/1, conditions/1, collections/1,
          schedulings/1,
          processes/1, nodes/1, keys_beyond_the_bound/1, memory/1, a_deep_recursion/1,
-         values/1, values_of_messages/1, no_values/1, a_log_of_values/1, every/1,
+         values/1, values_of_messages/1, no_values/1, a_log_of_values/1,
+         keys_that_are_values/1, keys_of_open_calls/1, keys_of_values/1,
+         values_beyond_the_bound/1, secrets_in_keys/1, every/1,
          a_log/1, for_people/1, two_commands/1, nothing/1, usage/1,
          the_command_is_killed/1, a_node_is_killed/1]).
 
@@ -29,8 +31,9 @@ all() ->
     [like_a_recording, ends_of_all_kinds, threads, conditions, collections,
      schedulings, processes, nodes,
      keys_beyond_the_bound, memory, a_deep_recursion, values, values_of_messages,
-     no_values, a_log_of_values, every, a_log, for_people, two_commands,
-     nothing, usage, the_command_is_killed, a_node_is_killed].
+     no_values, a_log_of_values, keys_that_are_values, keys_of_open_calls,
+     keys_of_values, values_beyond_the_bound, secrets_in_keys, every, a_log,
+     for_people, two_commands, nothing, usage, the_command_is_killed, a_node_is_killed].
 
 suite() -> [{timetrap, {seconds, 600}}].
 
@@ -400,6 +403,10 @@ usage(Config) ->
            {["--of", "A1", "--open-calls", "9", "lists:seq/2"], <<"--open-calls is">>},
            {["--of", "A1", "gc"], <<"gc: only calls, send and receive">>},
            {["--of", "A1", "lists:seq/2 -> return"], <<"has an action">>},
+           {["--by", "A1 + A0", "lists:seq/2"], <<"A0 is no argument">>},
+           {["--by", "A1", "gc"], <<"gc: only calls, send and receive">>},
+           {["--by", "A1", "send"], <<"send has no duration">>},
+           {["--by", "result", "lists:seq/2"], <<"only `inviso count'">>},
            {["lists:seq/2", "procs"], <<"procs has no duration">>},
            {["lists:seq/2", "running"], <<"measured alone">>},
            {[], <<"no SPEC">>}],
@@ -502,6 +509,115 @@ a_log_of_values(Config) ->
                        K =:= Key]).
 
 %%---------------------------------------------------------------------------
+%% Values as keys
+
+%% The key of a time is the value at the beginning of the call, also if the call ends
+%% in another thread. Values of all sizes are keys; the log has them too.
+keys_that_are_values(Config) ->
+    Log = filename:join(?config(priv_dir, Config), "keys.log"),
+    Cmd = begun([one(Config)], ["--by", "{A1, A1}", "-o", Log, work("kind/2")],
+                Config),
+    Long = binary:copy(<<"long">>, 8),
+    Terms = [a, 7, 1.5, Long, {order, Long}, [a | Long], #{type => Long}],
+    ok = call(one(Config), ?WORK, kinds, [40, 50, Terms]),
+    {Objects, #{<<"counted">> := All, <<"unpaired">> := 0, <<"others">> := 0}} =
+        ended(Cmd),
+    All = 40 * 50 * length(Terms),
+    Keys = lists:sort([printed({T, T}) || T <- Terms]),
+    Ours = final(Objects),
+    Keys = lists:sort(maps:keys(Ours)),
+    _ = [begin
+             #{<<"count">> := 2000, <<"unpaired">> := 0, <<"kind">> := <<"value">>} = O,
+             ok = in_order(O)
+         end || O <- maps:values(Ours)],
+    #{status := 0, out := Json} =
+        run(?config(opts, Config), ["merge", "-q", "--json", Log]),
+    Theirs = final(json(Json)),
+    _ = [true = maps:get(I, O) =:= maps:get(I, maps:get(K, Theirs))
+         || {K, O} <- maps:to_list(Ours), I <- [<<"count">>, <<"p99">>, <<"sum">>]].
+
+printed(Term) -> iolist_to_binary(io_lib:format("~0p", [Term])).
+
+%% Open calls of a process have keys of their own: in a recursion, after exceptions,
+%% after kills, and if the expression fails.
+keys_of_open_calls(Config) ->
+    One = one(Config),
+    Cmd = begun([One], ["--by", "A1 rem 3", work("down/1")], Config),
+    299 = call(One, ?WORK, deep, [299]),
+    {Objects, #{<<"counted">> := 300, <<"unpaired">> := 0}} = ended(Cmd),
+    [100, 100, 100] = [N || K <- [<<"0">>, <<"1">>, <<"2">>],
+                            #{<<"count">> := N} <- [maps:get(K, final(Objects))]],
+    %% The longest call is down(299), and 299 rem 3 is 2.
+    [Zero, One3, Two] = [maps:get(<<"max">>, maps:get(K, final(Objects)))
+                         || K <- [<<"0">>, <<"1">>, <<"2">>]],
+    true = Two >= One3 andalso One3 >= Zero,
+    Throws = begun([One], ["--by", "A1", work("outer/1"), work("oops/1")], Config),
+    ok = call(One, ?WORK, throws, [5]),
+    {Thrown, #{<<"unpaired">> := 0}} = ended(Throws),
+    #{<<"error">> := 10, <<"throw">> := 10, <<"exit">> := 10} =
+        maps:map(fun(_, #{<<"count">> := N}) -> N end, final(Thrown)),
+    Killed = begun([One], ["--by", "{A1, 'in'}", work("hold/1")], Config),
+    Ps = call(One, ?WORK, holds, [[left, right, left]]),
+    ok = killed(One, tl(Ps)),
+    {Held, _} = ended(Killed),
+    ok = killed(One, [hd(Ps)]),
+    #{<<"{left,in}">> := #{<<"count">> := Left, <<"unpaired">> := Unpaired}} =
+        final(Held),
+    true = Left =:= 2 andalso Unpaired >= 1,
+    Fails = begun([One], ["--by", "hd(A1)", work("any/1")], Config),
+    ok = call(One, ?WORK, calls_any, [[[5], [], [5], x]]),
+    {Failed, #{<<"counted">> := 4}} = ended(Fails),
+    [{<<"failed">>, 2}, {<<"value">>, 2}] =
+        lists:sort([{K, N} || #{<<"kind">> := K, <<"count">> := N}
+                                  <- maps:values(final(Failed))]).
+
+%% Histograms of values by other values.
+keys_of_values(Config) ->
+    Cmd = begun([one(Config)], ["--of", "byte_size(A2)", "--by", "A1",
+                                work("takes/2")], Config),
+    Sizes = lists:seq(1, 90),
+    ok = call(one(Config), ?WORK, take, [Sizes]),
+    {Objects, #{<<"counted">> := 90, <<"unpaired">> := 0}} = ended(Cmd),
+    _ = [begin
+             Of = [S || S <- Sizes, S rem 3 =:= K],
+             {Min, Max, Sum} = {hd(Of), lists:last(Of), lists:sum(Of)},
+             #{<<"count">> := 30, <<"min">> := Min, <<"max">> := Max,
+               <<"sum">> := Sum, <<"of">> := <<"byte_size(A2)">>} =
+                 maps:get(integer_to_binary(K), final(Objects))
+         end || K <- [0, 1, 2]],
+    Sent = begun([one(Config)], ["--of", "length(A2)", "--by", "{sent, hd(A2)}",
+                                 "send(inviso_hist_sink, _)"], Config),
+    ok = call(one(Config), ?WORK, sends, [[1, 2, 30]]),
+    {Messages, #{<<"counted">> := 3}} = ended(Sent),
+    #{<<"{sent,x}">> := #{<<"count">> := 3, <<"sum">> := 33}} = final(Messages).
+
+%% Beyond the bound, calls are timed as others: nothing is lost.
+values_beyond_the_bound(Config) ->
+    Cmd = begun([one(Config)], ["--by", "A1", work("any/1")], Config),
+    Threads = call(one(Config), erlang, system_info, [schedulers]),
+    Calls = (?KEYS + 500) * Threads,
+    ok = call(one(Config), ?WORK, calls_any, [lists:seq(1, Calls)]),
+    {Objects, #{<<"counted">> := Calls, <<"others">> := Others, <<"unnoted">> := 0}} =
+        ended(Cmd),
+    #{<<"others">> := #{<<"count">> := Others, <<"unpaired">> := 0} = O} =
+        final(Objects),
+    true = Others > 0,
+    ok = in_order(O),
+    Calls = Others + length([1 || #{<<"kind">> := <<"value">>, <<"count">> := 1}
+                                      <- Objects]).
+
+%% The values of well-known keys are redacted in keys.
+secrets_in_keys(Config) ->
+    Log = filename:join(?config(priv_dir, Config), "secrets.log"),
+    Secret = <<"hunter2-of-the-hist">>,
+    Cmd = begun([one(Config)], ["--by", "A1", "-o", Log, work("any/1")], Config),
+    ok = call(one(Config), ?WORK, calls_any, [[{token, Secret}]]),
+    {Objects, #{<<"counted">> := 1}} = ended(Cmd),
+    [<<"{token,'$redacted'}">>] = maps:keys(final(Objects)),
+    {ok, Bytes} = file:read_file(Log),
+    nomatch = binary:match(Bytes, Secret).
+
+%%---------------------------------------------------------------------------
 %% Deaths. end_per_testcase checks that the nodes are released.
 
 the_command_is_killed(Config) ->
@@ -509,6 +625,7 @@ the_command_is_killed(Config) ->
     Before = footprints(Nodes),
     Cmds = [begun(Nodes, Args, Config)
             || Args <- [[work("quick/1")],
+                        ["--by", "{A1, A1}", work("quick/1")],
                         ["--of", "length(A2)", "send(_, _)"]]],
     _ = call(one(Config), ?WORK, calls, [2, 10]),
     _ = [ok = signal(Cmd, "KILL") || Cmd <- Cmds],

@@ -2,7 +2,8 @@
 %% @doc Work that inviso_hist_SUITE times on its nodes.
 -module(inviso_hist_work).
 
--export([take/1, takes/2, sends/1, calls_any/1, any/1]).
+-export([take/1, takes/2, sends/1, calls_any/1, any/1, kinds/3, kind/2, holds/1,
+         hold/1]).
 -export([naps/1, nap/1, calls/2, loop/1, quick/1, many/1, deep/1, down/1,
          tail/2, oops/1, outer/1, throws/1, held/1, stay/0,
          collects/1, waits/2,
@@ -150,3 +151,27 @@ calls_any(Terms) ->
     alone(fun() -> [?MODULE:any(T) || T <- Terms], ok end).
 
 any(_) -> ok.
+
+%% @doc Calls in each of N processes kind/2 M times with each of these terms, with
+%% pauses in which the process can go to another thread.
+kinds(N, M, Terms) ->
+    Ps = [spawn_monitor(fun() ->
+                                [?MODULE:kind(T, fun erlang:yield/0)
+                                 || _ <- lists:seq(1, M), T <- Terms]
+                        end) || _ <- lists:seq(1, N)],
+    _ = [receive {'DOWN', Ref, process, _, normal} -> ok end || {_, Ref} <- Ps],
+    ok.
+
+kind(_, F) -> {ok, F()}.
+
+%% @doc Starts a process for each of these terms, which is in hold/1.
+holds(Terms) ->
+    Ps = [spawn(fun() -> ?MODULE:hold(T) end) || T <- Terms],
+    _ = [in_hold(P) || P <- Ps],
+    Ps.
+
+in_hold(P) ->
+    process_info(P, current_function) =:= {current_function, {?MODULE, hold, 1}}
+        orelse begin erlang:yield(), in_hold(P) end.
+
+hold(_) -> receive go -> ok end.

@@ -14,15 +14,20 @@
 /* Words of the form that the VM uses for pids. */
 #define PID(n) ((uint64_t)(n) << 4 | 3)
 
+/* The key of a function's calls. */
+#define KEY(function) ((function) + 1000u)
+
 static struct inv_spans *s;
 static uint32_t lost[10]; /* how many ends of each function were lost */
 static uint64_t lost_of;  /* the process whose ends were lost last */
 static uint32_t gone;	  /* the function whose calls are gone */
 
-static void is_lost(void *arg, uint64_t process, uint32_t function)
+static void is_lost(void *arg, uint64_t process,
+		    const struct inv_spans_call *span)
 {
 	(void)arg;
-	lost[function]++;
+	assert_int_equal(span->key, KEY(span->function));
+	lost[span->function]++;
 	lost_of = process;
 }
 
@@ -36,15 +41,20 @@ static const struct inv_spans_use use = { NULL, is_lost, is_gone };
 
 static bool begin(uint32_t pid, uint32_t function, uint64_t ns)
 {
-	return inv_spans_begin(s, &use, PID(pid), function, ns);
+	const struct inv_spans_call span = { ns, function, KEY(function) };
+
+	return inv_spans_begin(s, &use, PID(pid), &span);
 }
 
 /* Returns when the call began, or 0 if it has no beginning. */
 static uint64_t end(uint32_t pid, uint32_t function)
 {
-	uint64_t ns = 0;
+	struct inv_spans_call span;
 
-	return inv_spans_end(s, &use, PID(pid), function, &ns) ? ns : 0;
+	if (!inv_spans_end(s, &use, PID(pid), function, &span))
+		return 0;
+	assert_int_equal(span.key, KEY(function));
+	return span.ns;
 }
 
 static int set_up(void **state)
