@@ -92,6 +92,8 @@ counted_rows(Work) ->
                                       {results, results, ends()},
                                       {empty_value, empty, value()},
                                       {values, values, value()},
+                                      {empty_both, empty, value_and_end()},
+                                      {by_value, by_value, value_and_end()},
                                       {process, process, ends()}],
                   {Tracer, Stop} <- [start_tracer(Kind, Work)]],
     Rounds = [[{T, traced_calls(Tracer, ?SHORT_CALLS)}
@@ -110,6 +112,9 @@ counted_rows(Work) ->
      row("call with a value, empty NIF", Ns(empty_value), "ns"),
      row("call with a value, inviso adds it to a histogram", Ns(values), "ns",
          "empty NIF, the value", Ns(empty_value)),
+     row("call with a value and return, empty NIF", Ns(empty_both), "ns"),
+     row("call with a value and return, inviso times them by the value",
+         Ns(by_value), "ns", "empty NIF, value and end", Ns(empty_both)),
      row("call and return, process tracer", Ns(process), "ns",
          "empty NIF, the pair", Ns(empty_pair)),
      row("events not timed meanwhile", Lost, "events")].
@@ -118,6 +123,9 @@ ends() -> [{'_', [], [{exception_trace}]}].
 
 %% Reports the length of the second argument, as `inviso hist --of length(A2)' does.
 value() -> [{['_', '$1'], [], [{message, {{{length, '$1'}}}}]}].
+
+value_and_end() -> [{Head, Guards, Body ++ [{exception_trace}]}
+                    || {Head, Guards, Body} <- value()].
 
 %%---------------------------------------------------------------------------
 %% A condition on calls, as match spec of the function, which the VM runs, and
@@ -237,6 +245,9 @@ start_tracer(count, Work) ->
 start_tracer(times, Work) ->
     aggregating("times.log", Work, true,
                 fun(S, Processes) -> inviso_tracer:nif_times(S, function, Processes) end);
+start_tracer(by_value, Work) ->
+    aggregating("by_value.log", Work, true,
+                fun(S, Processes) -> inviso_tracer:nif_times(S, value, Processes) end);
 start_tracer(results, Work) ->
     aggregating("results.log", Work, true,
                 fun(S, _) -> inviso_tracer:nif_tally(S, result) end);
