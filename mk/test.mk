@@ -88,14 +88,12 @@ ct-beams: $(CT_BEAMS) $(CT_DATA) $(CT_TOOLS) $(CT_NIFS)
 
 check:				## install what is missing, build, run all tests; last line: N passed, N failed
 	@tools/deps.sh check
-	@tools/npm.sh
 	@$(MAKE) -k all || :
 	@test/run
 
 #: TIME=3600 SEED=7   with `make soak`: the duration in seconds; the seed of random tests
 soak:				## run floods, kills, random runs, ASan and TSan for TIME seconds (300)
-	@tools/deps.sh check
-	@tools/npm.sh
+	@tools/deps.sh soak
 	@$(if $(TIME),TIME='$(TIME)') $(if $(SEED),SEED='$(SEED)') test/soak
 
 #: JOBS=N   with `make check`, `make soak`: how many tests run at a time

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs the Debian packages of tools/apt-packages that are missing.
+# Installs the Debian packages of tools/apt-packages that are missing, and for
+# tests the packages of tools/npm-packages.
 #
-#   tools/deps.sh build|check|lint|all
+#   tools/deps.sh build|check|lint|soak|all
 #
 # A section includes the sections above it. The script asks nothing, and does
 # nothing if no package is missing. Without root, or a sudo without a password,
@@ -9,20 +10,20 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-wanted() { # SECTION
-	awk -v last="$1" '
+wanted() { # FILE SECTION
+	awk -v last="$2" '
 	/^\[/ { if (done) exit; section = $1; gsub(/[][]/, "", section)
 		if (section == last) done = 1; next }
 	{ sub(/#.*/, "") }
-	NF { print $1 }' tools/apt-packages
+	NF { print $1 }' "$1"
 }
 
 missing() { # SECTION
 	# dpkg-query fails if it does not know a package, but prints the others.
 	# shellcheck disable=SC2016,SC2046  # dpkg's own ${}; one word a package
 	installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' \
-		$(wanted "$1") 2>/dev/null | awk '$2 == "installed" { print $1 }')
-	for package in $(wanted "$1"); do
+		$(wanted tools/apt-packages "$1") 2>/dev/null | awk '$2 == "installed" { print $1 }')
+	for package in $(wanted tools/apt-packages "$1"); do
 		printf '%s\n' "$installed" | grep -qxF "$package" ||
 			printf '%s ' "$package"
 	done
@@ -46,32 +47,40 @@ apt_get() {
 
 # Installs the packages of tools/npm-packages into build/npm. Without them tests
 # are skipped, so a failure is only reported.
-npm_packages() {
+npm_packages() { # SECTION
 	command -v npm >/dev/null || return 0
-	wanted=$(sed 's/#.*//; /^[[:space:]]*$/d' tools/npm-packages)
-	[ "$wanted" != "$(cat build/npm/installed 2>/dev/null)" ] || return 0
+	wanted tools/npm-packages "$1" >build/npm.wanted
+	if [ -e build/npm/installed ] &&
+	   ! grep -qvxF -f build/npm/installed build/npm.wanted; then
+		return 0
+	fi
 	mkdir -p build/npm
-	# shellcheck disable=SC2086  # a list of words
+	# shellcheck disable=SC2046  # a list of words
 	if timeout 120 npm install --prefix build/npm --no-audit --no-fund \
-		--silent $wanted >build/npm/log 2>&1 </dev/null; then
-		printf '%s\n' "$wanted" >build/npm/installed
+		--ignore-scripts --fetch-retries 1 --fetch-timeout 20000 \
+		--silent $(cat build/npm.wanted) >build/npm/log 2>&1 </dev/null; then
+		mv build/npm.wanted build/npm/installed
 	else
 		echo 'deps.sh: npm cannot install tools/npm-packages; their tests are skipped' >&2
 	fi
 }
 
-section=${1:-all}
+section=${1:-all} npm=check
 case $section in
 build|check|lint) ;;
+soak) section=check npm=soak ;;
 all) section=lint ;;
-*) echo 'usage: tools/deps.sh build|check|lint|all' >&2; exit 2 ;;
+*) echo 'usage: tools/deps.sh build|check|lint|soak|all' >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then
 	echo "deps.sh: not a Debian system; tools/apt-packages lists what is needed" >&2
 	exit 0
 fi
-[ "$section" = build ] || npm_packages
+if [ "$section" != build ]; then
+	mkdir -p build
+	npm_packages $npm
+fi
 packages=$(missing "$section")
 [ -n "$packages" ] || exit 0
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# `inviso merge --format parquet', read by DuckDB: all rows are those of SQLite.
+# `inviso merge --format parquet', read by DuckDB, and in `make soak' by ClickHouse:
+# all rows are those of SQLite.
 # shellcheck source=lib.sh
 . test/cli/lib.sh
 frozen=$root/test/frozen
@@ -48,8 +49,9 @@ ok 'a full disk: failed' status 1 sh -c "ulimit -f 1; exec '$inviso' merge -q '$
 ok 'there is no directory' test ! -e full
 ok 'and no other' no_leftover full
 
-# Compares all rows of all tables. $partition: arguments of merge.
-partition=
+# Compares all rows of all tables. $partition: arguments of merge. $reader: the
+# script that reads the files.
+partition= reader=parquet
 same_rows() { # LOG...
 	rm -rf F.db Q rows
 	mkdir rows
@@ -62,7 +64,7 @@ same_rows() { # LOG...
 			FROM pragma_table_info('$t')" | tail -n +2 | tr -d '\r' | sed 's/^"//; s/"$//; s/""/"/g')
 		"$inviso" sql -q --json F.db "SELECT $columns FROM $t" >"rows/$t.json" || return 1
 	done
-	status 0 node "$root/test/cli/parquet.js" "$npm" Q rows && [ "$(cat out)" -gt 5 ]
+	status 0 node "$root/test/cli/$reader.js" "$npm" Q rows && [ "$(cat out)" -gt 5 ]
 }
 if [ -f "$npm/installed" ] && command -v node >/dev/null; then
 	ok 'DuckDB has the rows of SQLite: terms' same_rows "$frozen/2" "$frozen/3/nth.log"
@@ -98,6 +100,16 @@ if [ -f "$npm/installed" ] && command -v node >/dev/null; then
 		says out 'true,TIMESTAMP_NS'
 	}
 	ok 'times have nanoseconds' has_ns
+	if [ -n "${INVISO_SOAK:-}" ] && [ -d "$npm/node_modules/chdb" ]; then
+		reader=clickhouse partition=
+		ok 'ClickHouse has the rows of SQLite' same_rows "$frozen/2" "$frozen/3/nth.log"
+		ok 'ClickHouse: with losses' same_rows plain.log
+		ok 'ClickHouse: damaged logs' same_rows damaged
+		partition='--partition node,hour'
+		ok 'ClickHouse: partitions' same_rows "$frozen/2" "$frozen/3/nth.log"
+	elif [ -n "${INVISO_SOAK:-}" ]; then
+		skip 'ClickHouse has the rows of SQLite' 'npm has not installed chdb'
+	fi
 else
 	skip 'DuckDB has the rows of SQLite' 'npm has not installed @duckdb/node-api'
 fi

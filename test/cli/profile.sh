@@ -93,7 +93,7 @@ JS
 	sed 's/"sampled"/"simple"/' a.speedscope >wrong
 	ok 'which another file fails' status 1 node check.cjs "$npm" "$PWD/wrong"
 else
-	skip 'speedscope'\''s schema' 'build/npm does not have it (tools/npm.sh)'
+	skip 'speedscope'\''s schema' 'build/npm does not have it (tools/deps.sh)'
 fi
 
 ok 'a call path without a node' status 0 "$inviso" merge -q -f folded a.log
