@@ -70,7 +70,8 @@ $(BUILD)/pic/c_src/match/redact.o $(BUILD)/calls/c_src/match/redact.ci: PIC_ROOM
 # when the command is linked, which saves an eighth of the time of a merge. All
 # other files are left out: with whole rooms a link took 50 s of CPU, twice as
 # long, and merges were no faster. Other programs are linked with the same objects
-# without it. By default gcc stops to inline when the program has grown by 40 %,
+# without it: such a link takes 30 s of CPU, and of the time of inviso_sql SQLite
+# takes most. By default gcc stops to inline when the program has grown by 40 %,
 # also on the path of an event: then merge takes a fifth more time.
 HOT_INLINE := -finline-limit=1200 --param inline-unit-growth=150 \
 	--param large-unit-insns=100000
@@ -83,7 +84,7 @@ LINK_LTO := -fno-lto
 ifeq ($(MODE)$(findstring clang,$(CC)),release)
 $(patsubst %,$(BUILD)/obj/c_src/%.o,$(HOT)): LTO = -flto -ffat-lto-objects $(HOT_INLINE)
 # Across files gcc warns of variables that are initialized if there is no error.
-$(PRIV)/inviso $(PRIV)/inviso_sql $(PRIV)/inviso_export: LINK_LTO = -flto=auto -Wno-maybe-uninitialized
+$(PRIV)/inviso: LINK_LTO = -flto=auto -Wno-maybe-uninitialized
 endif
 
 # The files that become part of a program (c_src/report/page.c).
