@@ -50,7 +50,7 @@ static void check_cell(struct seen *s, const struct inv_cast *cast,
 		CHECK(column->kind == INV_COLUMN_WORD);
 		CHECK(c->number && c->number <= cast->words.n);
 		break;
-	case INV_CELL_WHO:
+	case INV_CELL_PROCESS:
 		CHECK(column->kind == INV_COLUMN_PROCESS);
 		CHECK(c->number && c->number <= cast->n);
 		CHECK(cast->v[c->number - 1].node);

@@ -63,7 +63,7 @@ static void fill_owner(struct inv_cluster *c)
 			 (unsigned long)geteuid(), host, (long)getpid());
 }
 
-int inv_cluster_open(struct inv_cluster *c, const char *who,
+int inv_cluster_open(struct inv_cluster *c, const char *program,
 		     const struct inv_node_opts *opts, bool status_line)
 {
 	memset(c, 0, sizeof(*c));
@@ -71,11 +71,11 @@ int inv_cluster_open(struct inv_cluster *c, const char *who,
 	c->stop.fd = -1;
 	fill_owner(c);
 	if (inv_stop_open(&c->stop)) {
-		fprintf(stderr, "%s: signals: %s\n", who, strerror(errno));
+		fprintf(stderr, "%s: signals: %s\n", program, strerror(errno));
 		return INV_EXIT_FAILED;
 	}
-	if (inv_screen_open(&c->screen, who, status_line)) {
-		fprintf(stderr, "%s: no memory or threads\n", who);
+	if (inv_screen_open(&c->screen, program, status_line)) {
+		fprintf(stderr, "%s: no memory or threads\n", program);
 		inv_stop_close(&c->stop);
 		return INV_EXIT_FAILED;
 	}

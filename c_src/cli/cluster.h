@@ -58,7 +58,7 @@ struct inv_cluster {
 
 /* Opens the screen, and begins to take signals as stop requests. Reports
  * errors. */
-int inv_cluster_open(struct inv_cluster *c, const char *who,
+int inv_cluster_open(struct inv_cluster *c, const char *program,
 		     const struct inv_node_opts *opts, bool status_line);
 
 /* Connects to the nodes of -n and --dns; with -n all, also to the nodes that

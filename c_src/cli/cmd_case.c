@@ -226,7 +226,7 @@ static int run(const struct request *r)
 /* Runs `inviso stop' with the name of the case. */
 static int undo(const struct request *r)
 {
-	char who[] = "inviso stop";
+	char program[] = "inviso stop";
 	char **argv;
 	char *name;
 	int argc = 0;
@@ -243,7 +243,7 @@ static int undo(const struct request *r)
 		free(argv);
 		return INV_EXIT_FAILED;
 	}
-	argv[argc++] = who;
+	argv[argc++] = program;
 	for (int i = 1; i < r->argc; i++)
 		argv[argc++] = r->argv[i];
 	argv[argc++] = name;

@@ -92,7 +92,7 @@ static int exec_count(int argc, char **argv)
 {
 	struct inv_tallying c = {
 		.command = "count",
-		.who = "inviso count",
+		.program = "inviso count",
 		.what = { .ms = INV_TALLYING_MS },
 		.by = { .of = "events", .by = "function" },
 	};

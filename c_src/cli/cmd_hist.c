@@ -174,7 +174,7 @@ static int exec_hist(int argc, char **argv)
 {
 	struct inv_tallying c = {
 		.command = "hist",
-		.who = "inviso hist",
+		.program = "inviso hist",
 		.table = { .rows = { .by = INV_RANK_P99 },
 			   .timed = true,
 			   .drawn = INV_TIMES_DRAWN },

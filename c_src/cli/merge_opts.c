@@ -373,14 +373,15 @@ static const struct argp argp = {
 	.help_filter = help_filter,
 };
 
-int inv_merge_opts_init(struct inv_merge_opts *o, const char *who, int argc)
+int inv_merge_opts_init(struct inv_merge_opts *o, const char *program, int argc)
 {
-	*o = (struct inv_merge_opts){ .format = inv_sinks[0], .who = who };
+	*o = (struct inv_merge_opts){ .format = inv_sinks[0],
+				      .program = program };
 	o->files = calloc((size_t)argc + 1, sizeof(*o->files));
 	o->redact_texts = calloc((size_t)argc + 1, sizeof(*o->redact_texts));
 	if (!o->files || !o->redact_texts || inv_filter_opts_init(&o->wanted) ||
 	    inv_pick_init(&o->pick)) {
-		fprintf(stderr, "%s: no memory\n", who);
+		fprintf(stderr, "%s: no memory\n", program);
 		return INV_EXIT_FAILED;
 	}
 	return 0;

@@ -21,7 +21,7 @@ enum inv_merge_summary {
 
 /* The options and arguments of inviso merge. */
 struct inv_merge_opts {
-	const char *who; /* the command's name, for messages */
+	const char *program; /* the command's name, for messages */
 	const struct inv_sink_ops *format;
 	struct inv_sink_opts sink;
 	struct inv_filter_opts wanted;
@@ -49,7 +49,8 @@ struct inv_merge_opts {
 
 /* Sets the defaults, with room for argc arguments. Returns 0, or the exit status
  * after an error message. Release *o in both cases. */
-int inv_merge_opts_init(struct inv_merge_opts *o, const char *who, int argc);
+int inv_merge_opts_init(struct inv_merge_opts *o, const char *program,
+			int argc);
 
 /* For the parsers of commands that read LOGs, when all options are known:
  * --records can come after --redact. They end the command if a value is

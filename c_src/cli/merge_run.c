@@ -76,12 +76,12 @@ static void notify(void *arg, const struct inv_notice *n)
 		return;
 	wipe_progress(m);
 	if (n->kind == INV_NOTICE_INFO)
-		fprintf(stderr, "%s: %s: %s\n", m->o.who, n->file, n->text);
+		fprintf(stderr, "%s: %s: %s\n", m->o.program, n->file, n->text);
 	else if (m->notices.n_damages <= DAMAGES_SHOWN || m->show_all)
 		fprintf(stderr,
 			"%s: %s: damaged at offset %" PRIu64 " (%" PRIu64
 			" bytes): %s\n",
-			m->o.who, n->file, n->off, n->len, n->text);
+			m->o.program, n->file, n->off, n->len, n->text);
 }
 
 /* Shows the progress if it is time for that. Called after every 65536 items. */
@@ -125,7 +125,7 @@ static int failed(struct merge *m)
 {
 	wipe_progress(m);
 	if (!m->o.paced)
-		fprintf(stderr, "%s: %s\n", m->o.who, m->err.text);
+		fprintf(stderr, "%s: %s\n", m->o.program, m->err.text);
 	return INV_EXIT_FAILED;
 }
 
@@ -369,7 +369,7 @@ static void say_causes(struct merge *m)
 	struct inv_buf b = { 0 };
 	char before[40];
 
-	snprintf(before, sizeof(before), "%s: ", m->o.who);
+	snprintf(before, sizeof(before), "%s: ", m->o.program);
 	inv_causes_text(&m->flow.requests, before, &b);
 	inv_clock_report_text(&m->order, before, &b);
 	if (!b.error)
@@ -388,48 +388,49 @@ static void tell_rest(struct merge *m)
 		return;
 	if (m->o.redact && m->o.redact->marks)
 		fprintf(stderr, "%s: %" PRIu64 " value(s) were redacted\n",
-			m->o.who, m->o.redact->marks);
+			m->o.program, m->o.redact->marks);
 	if (m->o.wanted.spec && inv_spec_filter_undecided(m->o.wanted.spec))
 		fprintf(stderr,
 			"%s: --filter could not decide on %" PRIu64
 			" event(s), which are left out: the values that it "
 			"tests were not recorded\n",
-			m->o.who, inv_spec_filter_undecided(m->o.wanted.spec));
+			m->o.program,
+			inv_spec_filter_undecided(m->o.wanted.spec));
 	if (inv_pick_undecided(&m->o.pick))
 		fprintf(stderr,
 			"%s: --failed could not decide on %" PRIu64
 			" return(s), which are left out: the values that it "
 			"tests were not recorded\n",
-			m->o.who, inv_pick_undecided(&m->o.pick));
+			m->o.program, inv_pick_undecided(&m->o.pick));
 	if (m->flow.processes.forgotten_calls)
 		fprintf(stderr,
 			"%s: %" PRIu64 " open call(s) were "
 			"forgotten, because there were too many; their ends "
 			"have no duration\n",
-			m->o.who, m->flow.processes.forgotten_calls);
+			m->o.program, m->flow.processes.forgotten_calls);
 	if (rotated)
 		fprintf(stderr,
 			"%s: %" PRIu64
 			" earlier event(s) were in files that rotation "
 			"deleted, or that were not given\n",
-			m->o.who, rotated);
+			m->o.program, rotated);
 	if (m->samples && !m->o.format->profile)
 		fprintf(stderr,
 			"%s: %" PRIu64
 			" sample(s) of stacks are not shown; --format folded, "
 			"speedscope, pprof, callgrind or svg shows them\n",
-			m->o.who, m->samples);
+			m->o.program, m->samples);
 	if (m->profile.unsure)
 		fprintf(stderr,
 			"%s: %" PRIu64
 			" call(s) are left out, because events were lost "
 			"during them\n",
-			m->o.who, m->profile.unsure);
+			m->o.program, m->profile.unsure);
 	if (m->profile.evicted)
 		fprintf(stderr,
 			"%s: %" PRIu64
 			" path(s) with little time are shown as (others)\n",
-			m->o.who, m->profile.evicted);
+			m->o.program, m->profile.evicted);
 	say_causes(m);
 	if (m->sink->left_out)
 		fprintf(stderr,
@@ -437,17 +438,17 @@ static void tell_rest(struct merge *m)
 			" event(s) of requests are not shown, because there "
 			"are too many; choose with --request, or see "
 			"--request-memory\n",
-			m->o.who, m->sink->left_out);
+			m->o.program, m->sink->left_out);
 	if (m->sink->incomplete)
 		fprintf(stderr,
 			"%s: %" PRIu64
 			" row(s) of calls, messages, processes or requests "
 			"are incomplete, because there were too many at a "
 			"time\n",
-			m->o.who, m->sink->incomplete);
+			m->o.program, m->sink->incomplete);
 	if (m->notices.n_damages > DAMAGES_SHOWN)
 		fprintf(stderr, "%s: %" PRIu64 " more damaged places\n",
-			m->o.who, m->notices.n_damages - DAMAGES_SHOWN);
+			m->o.program, m->notices.n_damages - DAMAGES_SHOWN);
 	/* Truncated inputs are always reported, because truncation explains
 	 * damage. */
 	m->show_all = true;
@@ -617,7 +618,8 @@ static int check_matched(const struct merge *m)
 		fprintf(stderr,
 			"%s: there is no request %" PRIu64 ": of %" PRIu64
 			" request(s), --requests lists all\n",
-			m->o.who, missing, m->flow.requests.counts.requests);
+			m->o.program, missing,
+			m->flow.requests.counts.requests);
 		return INV_EXIT_NOTHING;
 	}
 	if (m->o.paced || m->out.broken || !sum->filtered ||
@@ -626,7 +628,7 @@ static int check_matched(const struct merge *m)
 	fprintf(stderr,
 		"%s: nothing matched: of %" PRIu64
 		" event(s) the options select none\n",
-		m->o.who, sum->filtered);
+		m->o.program, sum->filtered);
 	return INV_EXIT_NOTHING;
 }
 

@@ -29,7 +29,7 @@ struct piece {
 };
 
 struct inv_screen {
-	const char *who;
+	const char *program;
 	bool status_line;
 	int event;
 	pthread_t thread;
@@ -240,7 +240,8 @@ static void release(struct inv_screen *s)
 	free(s);
 }
 
-int inv_screen_open(struct inv_screen **out, const char *who, bool status_line)
+int inv_screen_open(struct inv_screen **out, const char *program,
+		    bool status_line)
 {
 	struct inv_screen *s = calloc(1, sizeof(*s));
 	sigset_t all, before;
@@ -248,7 +249,7 @@ int inv_screen_open(struct inv_screen **out, const char *who, bool status_line)
 
 	if (!s)
 		return INV_ENOMEM;
-	s->who = who;
+	s->program = program;
 	s->status_line = status_line;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->more, NULL);
@@ -279,7 +280,7 @@ bool inv_screen_close(struct inv_screen *s)
 	pthread_join(s->thread, NULL);
 	good = !s->broken || s->broken == EPIPE;
 	if (!good)
-		fprintf(stderr, "%s: standard output: %s\n", s->who,
+		fprintf(stderr, "%s: standard output: %s\n", s->program,
 			strerror(s->broken)); /* NOLINT: one thread again */
 	release(s);
 	return good;
@@ -393,7 +394,7 @@ static void keep(struct inv_screen *s, const char *note, size_t len)
 void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 {
 	char text[1024];
-	int n = snprintf(text, sizeof(text), "%s: ", s->who);
+	int n = snprintf(text, sizeof(text), "%s: ", s->program);
 	size_t len;
 	va_list ap;
 

@@ -24,10 +24,11 @@
 struct inv_screen;
 
 /*
- * Starts the thread, with all signals blocked. Borrows who, the prefix of
+ * Starts the thread, with all signals blocked. Borrows program, the prefix of
  * notes. Returns 0, INV_ENOMEM, or INV_EIO.
  */
-int inv_screen_open(struct inv_screen **out, const char *who, bool status_line);
+int inv_screen_open(struct inv_screen **out, const char *program,
+		    bool status_line);
 /*
  * Writes the output that still waits, however long that takes, and clears the
  * status line. Returns false if some output could not be written, and reports

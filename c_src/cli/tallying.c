@@ -262,7 +262,7 @@ static int count(struct inv_tallying *c)
 
 int inv__tallying_run(struct inv_tallying *c)
 {
-	int status = inv_cluster_open(&c->cluster, c->who, &c->nodes,
+	int status = inv_cluster_open(&c->cluster, c->program, &c->nodes,
 				      inv_screen_is_terminal() && !c->quiet);
 
 	if (status)

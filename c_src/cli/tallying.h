@@ -23,7 +23,7 @@
  */
 struct inv_tallying {
 	const char *command; /* name of the command: "count" or "hist" */
-	const char *who;     /* the name in messages: "inviso count" or
+	const char *program; /* the name in messages: "inviso count" or
 				"inviso hist" */
 	struct inv_node_opts nodes;
 	struct inv_trace_opts what;

@@ -191,7 +191,7 @@ int inv_tallying_exec(struct inv_tallying *c, const struct argp *argp, int argc,
 	int status;
 
 	if (!inv_trace_opts_init(&c->what, argc)) {
-		fprintf(stderr, "%s: no memory\n", c->who);
+		fprintf(stderr, "%s: no memory\n", c->program);
 		status = INV_EXIT_FAILED;
 	} else if (argp_parse(argp, argc, argv, 0, NULL, c)) {
 		status = INV_EXIT_USAGE;

@@ -103,7 +103,7 @@ static void define(struct inv_parquet_column *c, const struct inv_cast *cast,
 		put_text(&c->dictionary, text, len);
 		return;
 	}
-	inv_who_pid(&cast->v[number - 1], &pid);
+	inv_row_process_pid(&cast->v[number - 1], &pid);
 	if (pid.error)
 		c->dictionary.error = pid.error;
 	else

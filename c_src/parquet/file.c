@@ -340,7 +340,7 @@ static int put_number(struct inv_parquet_column *c, const struct inv_cast *cast,
 static int put_process(struct inv_parquet_column *c,
 		       const struct inv_cast *cast, uint32_t number)
 {
-	const struct inv_who *w = number ? &cast->v[number - 1] : NULL;
+	const struct inv_row_process *w = number ? &cast->v[number - 1] : NULL;
 	bool has_pid = w && w->kind != INV_TOK_ATOM;
 
 	return put_number(c + INV_PART_NODE, cast, w ? w->node : 0) ||
@@ -351,7 +351,8 @@ static int put_process(struct inv_parquet_column *c,
 static int put_function(struct inv_parquet_column *c,
 			const struct inv_cast *cast, uint32_t number)
 {
-	const struct inv_what *w = number ? &cast->functions[number - 1] : NULL;
+	const struct inv_row_function *w =
+		number ? &cast->functions[number - 1] : NULL;
 
 	return put_number(c + INV_PART_MODULE, cast, w ? w->module : 0) ||
 	       put_number(c + INV_PART_FUNCTION, cast, w ? w->function : 0) ||

@@ -43,20 +43,22 @@ static void put_bytes(struct writer *w, const char *key,
 		inv_json_null(w->j, key);
 }
 
-static void put_who(struct writer *w, uint32_t who)
+static void put_identity(struct writer *w, uint32_t process)
 {
-	const struct inv_who *x = who ? &w->r->cast->v[who - 1] : NULL;
+	const struct inv_row_process *x =
+		process ? &w->r->cast->v[process - 1] : NULL;
 
 	put_word(w, "node", x ? x->node : 0);
 	if (x)
-		inv_who_pid(x, &w->text);
+		inv_row_process_pid(x, &w->text);
 	put_text(w, "pid");
 	put_word(w, "name", x ? x->name : 0);
 }
 
-static void put_mfa(struct writer *w, uint32_t what)
+static void put_mfa(struct writer *w, uint32_t function)
 {
-	put_word(w, "mfa", what ? w->r->cast->functions[what - 1].mfa : 0);
+	put_word(w, "mfa",
+		 function ? w->r->cast->functions[function - 1].mfa : 0);
 }
 
 /* Writes a time in ns since the begin. */
@@ -203,8 +205,8 @@ static void put_call(struct writer *w, const struct inv_report_call *c)
 	inv_json_open(w->j, NULL, '{');
 	inv_json_uint(w->j, "id", c->id);
 	put_at(w, "at_ns", c->ts_ns);
-	put_mfa(w, c->what);
-	put_who(w, c->who);
+	put_mfa(w, c->function);
+	put_identity(w, c->process);
 	put_bytes(w, "args", &c->args);
 	put_bytes(w, "result", &c->result);
 	put_word(w, "outcome", c->outcome);
@@ -273,7 +275,7 @@ static void put_kind(struct writer *w, const struct inv_keyed_row *k,
 static void put_process(struct writer *w, const struct inv_report_process *p)
 {
 	inv_json_open(w->j, NULL, '{');
-	put_who(w, p->who);
+	put_identity(w, p->process);
 	inv_json_uint(w->j, "events", p->events);
 	inv_json_uint(w->j, "calls", p->calls);
 	inv_json_uint(w->j, "sent", p->sent);
@@ -314,7 +316,7 @@ static void processes(struct writer *w)
 		inv_json_open(w->j, NULL, '{');
 		inv_json_text(w->j, "reason", x->text ? x->text : "");
 		inv_json_uint(w->j, "exits", x->v[0]);
-		put_who(w, (uint32_t)x->v[1]);
+		put_identity(w, (uint32_t)x->v[1]);
 		inv_json_close(w->j, '}');
 	}
 	close_rows(w);
@@ -414,7 +416,7 @@ static void collections(struct writer *w)
 
 		inv_json_open(w->j, NULL, '{');
 		put_at(w, "at_ns", gc->ts_ns);
-		put_who(w, gc->who);
+		put_identity(w, gc->process);
 		inv_json_bool(w->j, "major", gc->major);
 		inv_json_int(w->j, "duration_ns", gc->top.value);
 		inv_json_uint(w->j, "before_bytes", gc->before);
@@ -442,7 +444,7 @@ static void requests(struct writer *w)
 		inv_json_open(w->j, NULL, '{');
 		inv_json_uint(w->j, "request", q->request);
 		put_bytes(w, "label", &q->label);
-		put_who(w, q->who);
+		put_identity(w, q->process);
 		put_at(w, "at_ns", q->first_ns);
 		inv_json_int(w->j, "duration_ns", q->top.value);
 		inv_json_uint(w->j, "events", q->events);

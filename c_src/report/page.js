@@ -208,7 +208,7 @@ if (data.processes.abnormal)
 /* --- sections --------------------------------------------------------------------- */
 
 const node = { key: 'node', name: 'node', kind: 'node' };
-const who = { key: 'name', name: 'process', kind: 'text', of: whole };
+const process = { key: 'name', name: 'process', kind: 'text', of: whole };
 const at = { key: 'at_ns', name: 'at s', kind: 'at' };
 section('recorded', 'Recorded and lost', null,
   table('Nodes', [node, { key: 'events', name: 'events', kind: 'num' },
@@ -245,7 +245,7 @@ if (data.functions.length) {
   if (data.functions[0].histogram) pick(data.functions[0]);
 }
 const callCols = [at, { key: 'duration_ns', name: 'took', kind: 'ns' },
-  { key: 'self_ns', name: 'itself', kind: 'ns' }, mfa, who, node,
+  { key: 'self_ns', name: 'itself', kind: 'ns' }, mfa, process, node,
   { key: 'args', name: 'arguments', kind: 'term' }, { key: 'result', name: 'result', kind: 'term' }];
 if (data.slowest.length)
   section('slowest', 'Slowest calls', null,
@@ -276,7 +276,7 @@ if (data.kinds.length)
     ' exited meanwhile. A kind is all processes of a node with the same name.',
   table('Kinds of processes', [{ key: 'kind', name: 'kind', kind: 'text' }, node,
     { key: 'processes', name: 'processes', kind: 'num' }, ...procCols], data.kinds),
-  table('The busiest processes', [who, { key: 'pid', name: 'pid', kind: 'node' }, node,
+  table('The busiest processes', [process, { key: 'pid', name: 'pid', kind: 'node' }, node,
     ...procCols], data.busiest));
 const messageCols = [{ key: 'messages', name: 'messages', kind: 'num' },
   { key: 'received', name: 'received', kind: 'num' },
@@ -321,7 +321,7 @@ if (data.requests.requests) {
     { key: 'duration_ns', name: 'took', kind: 'ns' },
     { key: 'events', name: 'events', kind: 'num' },
     { key: 'messages', name: 'messages', kind: 'num' },
-    { key: 'orphans', name: 'orphans', kind: 'num' }, who, node], data.slowest_requests, 10),
+    { key: 'orphans', name: 'orphans', kind: 'num' }, process, node], data.slowest_requests, 10),
   data.charts.length ? el('h3', {}, 'Sequence charts of the slowest requests') : null,
   data.charts.length ? el('div', { class: 'tools' }, choice, note) : null,
   data.charts.length ? el('p', { class: 'lead' }, 'Down: the order of events. Red: the critical ' +
@@ -371,7 +371,7 @@ if (data.collections.collections)
   table('The longest', [at, { key: 'duration_ns', name: 'took', kind: 'ns' },
     { key: 'major', name: 'kind', kind: 'text', of: g => g.major ? 'major' : 'minor' },
     { key: 'before_bytes', name: 'bytes before', kind: 'num' },
-    { key: 'after_bytes', name: 'after', kind: 'num' }, who, node], data.longest_collections, 10));
+    { key: 'after_bytes', name: 'after', kind: 'num' }, process, node], data.longest_collections, 10));
 if (data.counts.length)
   section('counts', 'Counts', 'What sessions of inviso count and inviso hist have counted; ' +
     num(data.counts.length) + ' of ' + num(data.counted) + '.',

@@ -32,21 +32,21 @@ static int by_events(const void *a, const void *b)
 
 	if ((*x)->events != (*y)->events)
 		return (*x)->events < (*y)->events ? 1 : -1;
-	return (*x)->who < (*y)->who ? -1 : 1;
+	return (*x)->process < (*y)->process ? -1 : 1;
 }
 
-static void put_who(struct writer *w, uint32_t who)
+static void put_process(struct writer *w, uint32_t process)
 {
-	const struct inv_who *x = &w->r->cast->v[who - 1];
+	const struct inv_row_process *x = &w->r->cast->v[process - 1];
 	struct inv_buf text = { 0 };
 	size_t len;
 	const char *node = inv_report_word(w->r, x->node, &len);
 
 	inv_json_bytes(w->j, "node", node, len);
-	inv_report_who(w->r, who, &text);
+	inv_report_process(w->r, process, &text);
 	inv_json_bytes(w->j, "name", text.data, text.len);
 	inv_buf_reset(&text);
-	inv_who_pid(x, &text);
+	inv_row_process_pid(x, &text);
 	inv_json_bytes(w->j, "pid", text.data, text.len);
 	if (text.error)
 		w->j->out->error = text.error;
@@ -58,7 +58,7 @@ static void put_lane(struct writer *w, const struct inv_timeline_lane *lane)
 	uint32_t n = INV_TIMELINE_BINS;
 
 	inv_json_open(w->j, NULL, '{');
-	put_who(w, lane->who);
+	put_process(w, lane->process);
 	inv_json_uint(w->j, "events", lane->events);
 	inv_json_open(w->j, "bins", '[');
 	while (n && !lane->bins[n - 1])
@@ -118,7 +118,7 @@ static uint64_t put_slices(struct writer *w)
 			continue;
 		n++;
 		inv_json_uint(w->j, NULL, lane - 1);
-		inv_json_uint(w->j, NULL, place_of(w, s->what));
+		inv_json_uint(w->j, NULL, place_of(w, s->function));
 		inv_json_int(w->j, NULL,
 			     (int64_t)((uint64_t)s->begin_ns -
 				       (uint64_t)w->r->begin_ns));

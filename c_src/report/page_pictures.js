@@ -156,10 +156,10 @@ function sequence(c) {
       g.append(svg('text', { x: (x1 + x2) / 2, y: (y1 + y2) / 2 - 4, 'text-anchor': 'middle' },
         cut(words, 26)));
     } else {
-      const at = send !== null ? send : got, who = send !== null ? h.from : h.to;
-      if (at === null || who === null) continue;
-      g.append(svg('circle', { cx: x(who), cy: y(at), r: 3 }));
-      g.append(svg('text', { x: x(who) + 7, y: y(at) + 4 }, cut(words, 24)));
+      const at = send !== null ? send : got, process = send !== null ? h.from : h.to;
+      if (at === null || process === null) continue;
+      g.append(svg('circle', { cx: x(process), cy: y(at), r: 3 }));
+      g.append(svg('text', { x: x(process) + 7, y: y(at) + 4 }, cut(words, 24)));
     }
     s.append(g);
   }

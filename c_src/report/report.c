@@ -45,19 +45,20 @@ static uint32_t number(const struct inv_cell *c)
 		       0;
 }
 
-static const struct inv_who *who_of(const struct inv_report *r, uint32_t who)
+static const struct inv_row_process *process_of(const struct inv_report *r,
+						uint32_t process)
 {
-	return who ? &r->cast->v[who - 1] : NULL;
+	return process ? &r->cast->v[process - 1] : NULL;
 }
 
-static uint64_t node_of(const struct inv_report *r, uint32_t who)
+static uint64_t node_of(const struct inv_report *r, uint32_t process)
 {
-	return who ? r->cast->v[who - 1].node : 0;
+	return process ? r->cast->v[process - 1].node : 0;
 }
 
-static uint64_t name_of(const struct inv_report *r, uint32_t who)
+static uint64_t name_of(const struct inv_report *r, uint32_t process)
 {
-	return who ? r->cast->v[who - 1].name : 0;
+	return process ? r->cast->v[process - 1].name : 0;
 }
 
 static struct inv_keyed_row *row_of(struct inv_keyed *t, uint64_t a, uint64_t b,
@@ -127,8 +128,8 @@ static struct inv_report_call *new_call(const struct inv_cell *c)
 		.ts_ns = integer(&c[INV_CALLS_TS]),
 		.self_ns = integer(&c[INV_CALLS_SELF_NS]),
 		.id = counter(&c[INV_CALLS_ID]),
-		.who = number(&c[INV_CALLS_PROCESS]),
-		.what = number(&c[INV_CALLS_FUNCTION]),
+		.process = number(&c[INV_CALLS_PROCESS]),
+		.function = number(&c[INV_CALLS_FUNCTION]),
 		.outcome = number(&c[INV_CALLS_OUTCOME]),
 		.failed = integer(&c[INV_CALLS_FAILED]) != 0,
 		.certain = integer(&c[INV_CALLS_CERTAIN]) != 0,
@@ -181,7 +182,7 @@ static int slice_call(struct inv_report *r, const struct inv_cell *c)
 	const struct inv_slice slice = {
 		.top = { .value = integer(&c[INV_CALLS_DURATION_NS]) },
 		.begin_ns = ts_ns,
-		.what = number(&c[INV_CALLS_FUNCTION]),
+		.function = number(&c[INV_CALLS_FUNCTION]),
 		.depth = (uint16_t)(integer(&c[INV_CALLS_DEPTH]) & 0xffff),
 		.kind = failed ? INV_SLICE_FAILED : INV_SLICE_CALL,
 	};
@@ -229,9 +230,9 @@ static int add_call(struct inv_report *r, const struct inv_cell *c)
 
 static int add_event(struct inv_report *r, const struct inv_cell *c)
 {
-	uint32_t who = number(&c[INV_EVENTS_PROCESS]);
+	uint32_t process = number(&c[INV_EVENTS_PROCESS]);
 	struct inv_keyed_row *tag = row_of(&r->tags, number(&c[INV_EVENTS_TAG]),
-					   node_of(r, who), 0, 0);
+					   node_of(r, process), 0, 0);
 
 	r->events++;
 	if (!tag)
@@ -239,7 +240,7 @@ static int add_event(struct inv_report *r, const struct inv_cell *c)
 	tag->v[0]++;
 	if (!r->has_timeline)
 		return 0;
-	return inv_timeline_event(&r->timeline, r->cast, who,
+	return inv_timeline_event(&r->timeline, r->cast, process,
 				  integer(&c[INV_EVENTS_TS]));
 }
 
@@ -278,7 +279,7 @@ static int add_message(struct inv_report *r, const struct inv_cell *c)
 {
 	uint32_t from = number(&c[INV_MESSAGES_FROM]);
 	uint32_t to = number(&c[INV_MESSAGES_TO]);
-	const struct inv_who *w = who_of(r, to);
+	const struct inv_row_process *w = process_of(r, to);
 	struct inv_keyed_row *row;
 
 	r->messages.n++;
@@ -346,7 +347,7 @@ static int keep_process(struct inv_report *r, const struct inv_cell *c)
 		return INV_ENOMEM;
 	*p = (struct inv_report_process){
 		.top = { .value = events, .order = t->seen },
-		.who = number(&c[INV_PROCESSES_PROCESS]),
+		.process = number(&c[INV_PROCESSES_PROCESS]),
 		.events = (uint64_t)events,
 		.calls = counter(&c[INV_PROCESSES_CALLS]),
 		.sent = counter(&c[INV_PROCESSES_SENT]),
@@ -363,9 +364,9 @@ static int keep_process(struct inv_report *r, const struct inv_cell *c)
 
 static int add_process(struct inv_report *r, const struct inv_cell *c)
 {
-	uint32_t who = number(&c[INV_PROCESSES_PROCESS]);
-	struct inv_keyed_row *kind =
-		row_of(&r->kinds, node_of(r, who), name_of(r, who), 0, 0);
+	uint32_t process = number(&c[INV_PROCESSES_PROCESS]);
+	struct inv_keyed_row *kind = row_of(&r->kinds, node_of(r, process),
+					    name_of(r, process), 0, 0);
 	int rc = 0;
 
 	if (!kind)
@@ -394,14 +395,14 @@ static int add_collection(struct inv_report *r, const struct inv_cell *c)
 		.begin_ns = integer(&c[INV_COLLECTIONS_TS]),
 		.kind = INV_SLICE_GC,
 	};
-	uint32_t who = number(&c[INV_COLLECTIONS_PROCESS]);
+	uint32_t process = number(&c[INV_COLLECTIONS_PROCESS]);
 	int rc = 0;
 
 	r->gc.n++;
 	r->gc.major += integer(&c[INV_COLLECTIONS_MAJOR]) != 0;
 	r->gc.ns += duration(&c[INV_COLLECTIONS_DURATION_NS]);
 	if (r->has_timeline && slice.top.value >= 0)
-		rc = inv_timeline_slice(&r->timeline, r->cast, who, &slice);
+		rc = inv_timeline_slice(&r->timeline, r->cast, process, &slice);
 	if (rc || !inv_top_admits(t, slice.top.value))
 		return rc;
 	gc = malloc(sizeof(*gc));
@@ -412,7 +413,7 @@ static int add_collection(struct inv_report *r, const struct inv_cell *c)
 		.ts_ns = slice.begin_ns,
 		.before = counter(&c[INV_COLLECTIONS_BEFORE_BYTES]),
 		.after = counter(&c[INV_COLLECTIONS_AFTER_BYTES]),
-		.who = who,
+		.process = process,
 		.major = integer(&c[INV_COLLECTIONS_MAJOR]) != 0,
 	};
 	rc = inv_top_add(t, gc);
@@ -442,7 +443,7 @@ static int add_request(struct inv_report *r, const struct inv_cell *c)
 		.messages = counter(&c[INV_REQUESTS_MESSAGES]),
 		.orphans = counter(&c[INV_REQUESTS_ORPHANS]),
 		.first_ns = integer(&c[INV_REQUESTS_FIRST_TS]),
-		.who = number(&c[INV_REQUESTS_PROCESS]),
+		.process = number(&c[INV_REQUESTS_PROCESS]),
 	};
 	q->top = (struct inv_top_entry){ ns, q->request };
 	copy(&c[INV_REQUESTS_LABEL], (char *)(q + 1), &q->label);
@@ -621,10 +622,10 @@ const char *inv_report_word(const struct inv_report *r, uint64_t word,
 					    len);
 }
 
-void inv_report_who(const struct inv_report *r, uint32_t who,
-		    struct inv_buf *out)
+void inv_report_process(const struct inv_report *r, uint32_t process,
+			struct inv_buf *out)
 {
-	const struct inv_who *w = who_of(r, who);
+	const struct inv_row_process *w = process_of(r, process);
 	const char *name;
 	size_t len;
 
@@ -636,20 +637,20 @@ void inv_report_who(const struct inv_report *r, uint32_t who,
 	if (len)
 		inv_buf_put(out, name, len);
 	else
-		inv_who_pid(w, out);
+		inv_row_process_pid(w, out);
 }
 
 void inv_report_mailbox(const struct inv_report *r,
 			const struct inv_keyed_row *row, struct inv_buf *out)
 {
-	const struct inv_who who = { .number = row->key[2],
-				     .serial = row->key[3] >> 8,
-				     .kind = row->key[3] & 0xff };
+	const struct inv_row_process process = { .number = row->key[2],
+						 .serial = row->key[3] >> 8,
+						 .kind = row->key[3] & 0xff };
 	size_t len;
 	const char *name = inv_report_word(r, row->key[1], &len);
 
 	if (len)
 		inv_buf_put(out, name, len);
 	else
-		inv_who_pid(&who, out);
+		inv_row_process_pid(&process, out);
 }

@@ -71,7 +71,7 @@ struct inv_report_call {
 	int64_t ts_ns;
 	int64_t self_ns;
 	uint64_t id;
-	uint32_t who, what;
+	uint32_t process, function;
 	uint32_t outcome; /* word; 0: none */
 	bool failed, certain;
 	bool has_duration;
@@ -80,7 +80,7 @@ struct inv_report_call {
 
 struct inv_report_process {
 	struct inv_top_entry top; /* the value is the number of events */
-	uint32_t who;
+	uint32_t process;
 	uint64_t events, calls, sent, received;
 	int64_t self_ns, running_ns, gc_ns;
 };
@@ -89,7 +89,7 @@ struct inv_report_request {
 	struct inv_top_entry top; /* the value is the duration */
 	uint64_t request, events, messages, orphans;
 	int64_t first_ns;
-	uint32_t who;
+	uint32_t process;
 	struct inv_report_text label;
 };
 
@@ -97,7 +97,7 @@ struct inv_report_gc {
 	struct inv_top_entry top; /* the value is the duration */
 	int64_t ts_ns;
 	uint64_t before, after;
-	uint32_t who;
+	uint32_t process;
 	bool major;
 };
 
@@ -181,8 +181,8 @@ const char *inv_report_word(const struct inv_report *r, uint64_t word,
 bool inv_report_is_loss(const struct inv_report *r,
 			const struct inv_keyed_row *row);
 /* Appends "shop" or "<0.88.0>". */
-void inv_report_who(const struct inv_report *r, uint32_t who,
-		    struct inv_buf *out);
+void inv_report_process(const struct inv_report *r, uint32_t process,
+			struct inv_buf *out);
 /* Appends the process of a mailbox. */
 void inv_report_mailbox(const struct inv_report *r,
 			const struct inv_keyed_row *row, struct inv_buf *out);

@@ -84,9 +84,9 @@ static void mfa_text(struct writer *w, uint32_t what)
 	inv_buf_put(&w->c.text, text, len);
 }
 
-static void who_cell(struct writer *w, uint32_t who)
+static void process_cell(struct writer *w, uint32_t process)
 {
-	inv_report_who(w->r, who, &w->c.text);
+	inv_report_process(w->r, process, &w->c.text);
 	inv_columns_next(&w->c);
 }
 
@@ -259,8 +259,8 @@ static void call_row(struct writer *w, const struct inv_report_call *c)
 	at_cell(w, c->ts_ns);
 	time_cell(w, c->has_duration && c->top.value >= 0,
 		  (uint64_t)c->top.value);
-	who_cell(w, c->who);
-	mfa_text(w, c->what);
+	process_cell(w, c->process);
+	mfa_text(w, c->function);
 	if (c->args.p) {
 		size_t n = c->args.n;
 
@@ -346,7 +346,7 @@ static void exits(struct writer *w)
 		const struct inv_keyed_row *x = &r->exits.rows[i];
 
 		inv_columns_u64(&w->c, x->v[0]);
-		who_cell(w, (uint32_t)x->v[1]);
+		process_cell(w, (uint32_t)x->v[1]);
 		inv_columns_text(&w->c, x->text ? x->text : "");
 	}
 	table(w, r->exits.n);
@@ -409,8 +409,9 @@ static void busiest(struct writer *w)
 		inv_columns_u64(&w->c, p->calls);
 		inv_columns_u64(&w->c, p->sent);
 		inv_columns_u64(&w->c, p->received);
-		who_cell(w, p->who);
-		word_cell(w, p->who ? w->r->cast->v[p->who - 1].node : 0);
+		process_cell(w, p->process);
+		word_cell(w,
+			  p->process ? w->r->cast->v[p->process - 1].node : 0);
 	}
 	table(w, t->seen);
 }
@@ -533,7 +534,7 @@ static void collections(struct writer *w)
 		inv_columns_text(&w->c, gc->major ? "major" : "minor");
 		inv_columns_u64(&w->c, gc->before);
 		inv_columns_u64(&w->c, gc->after);
-		who_cell(w, gc->who);
+		process_cell(w, gc->process);
 	}
 	table(w, r->gc.n);
 }

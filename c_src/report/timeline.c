@@ -84,37 +84,37 @@ struct inv_bin *inv_timeline_bin(struct inv_timeline *t, int64_t ts_ns)
 /* --- lanes ---------------------------------------------------------------- */
 
 static uint32_t find(struct inv_timeline *t, const struct inv_cast *cast,
-		     uint32_t who)
+		     uint32_t process)
 {
-	uint64_t hash = inv_who_hash(&cast->v[who - 1]);
+	uint64_t hash = inv_row_process_hash(&cast->v[process - 1]);
 	uint32_t i = (uint32_t)hash & (SLOTS - 1);
 
 	for (; t->slots[i]; i = (i + 1) & (SLOTS - 1)) {
 		const struct inv_timeline_lane *lane =
 			&t->lanes[t->slots[i] - 1];
 
-		if (inv_who_hash(&cast->v[lane->who - 1]) == hash)
+		if (inv_row_process_hash(&cast->v[lane->process - 1]) == hash)
 			return t->slots[i];
 	}
 	if (t->n_lanes == INV_TIMELINE_LANES)
 		return NO_LANE;
 	t->slots[i] = ++t->n_lanes;
-	t->lanes[t->n_lanes - 1].who = who;
+	t->lanes[t->n_lanes - 1].process = process;
 	return t->n_lanes;
 }
 
 /* Sets *lane to the lane of the process, from 1; 0: it has none. */
 static int lane_of(struct inv_timeline *t, const struct inv_cast *cast,
-		   uint32_t who, uint32_t *lane)
+		   uint32_t process, uint32_t *lane)
 {
 	*lane = 0;
-	if (!who)
+	if (!process)
 		return 0;
-	if (who > t->n_lane_of) {
+	if (process > t->n_lane_of) {
 		uint32_t n = t->n_lane_of ? t->n_lane_of : 1024;
 		uint32_t *v;
 
-		while (n < who)
+		while (n < process)
 			n *= 2;
 		v = realloc(t->lane_of, (size_t)n * sizeof(*v));
 		if (!v)
@@ -123,30 +123,30 @@ static int lane_of(struct inv_timeline *t, const struct inv_cast *cast,
 		t->lane_of = v;
 		t->n_lane_of = n;
 	}
-	if (!t->lane_of[who - 1])
-		t->lane_of[who - 1] = find(t, cast, who);
-	if (t->lane_of[who - 1] != NO_LANE)
-		*lane = t->lane_of[who - 1];
+	if (!t->lane_of[process - 1])
+		t->lane_of[process - 1] = find(t, cast, process);
+	if (t->lane_of[process - 1] != NO_LANE)
+		*lane = t->lane_of[process - 1];
 	return 0;
 }
 
 int inv_timeline_event(struct inv_timeline *t, const struct inv_cast *cast,
-		       uint32_t who, int64_t ts_ns)
+		       uint32_t process, int64_t ts_ns)
 {
 	uint32_t bin = bin_of(t, ts_ns), lane;
-	int rc = lane_of(t, cast, who, &lane);
+	int rc = lane_of(t, cast, process, &lane);
 
 	t->all[bin].events++;
 	if (rc || !lane)
 		return rc;
-	t->lanes[lane - 1].who = who;
+	t->lanes[lane - 1].process = process;
 	t->lanes[lane - 1].events++;
 	t->lanes[lane - 1].bins[bin]++;
 	return 0;
 }
 
 int inv_timeline_slice(struct inv_timeline *t, const struct inv_cast *cast,
-		       uint32_t who, const struct inv_slice *slice)
+		       uint32_t process, const struct inv_slice *slice)
 {
 	struct inv_slice *copy;
 	uint32_t lane;
@@ -154,7 +154,7 @@ int inv_timeline_slice(struct inv_timeline *t, const struct inv_cast *cast,
 
 	if (!inv_top_admits(&t->slices, slice->top.value))
 		return 0;
-	rc = lane_of(t, cast, who, &lane);
+	rc = lane_of(t, cast, process, &lane);
 	if (rc)
 		return rc;
 	if (!lane) {

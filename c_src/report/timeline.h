@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "report/top.h"
-#include "table/who.h"
+#include "table/cast.h"
 
 /*
  * What happened when, in bounded memory: events in equal parts of the time
@@ -21,7 +21,7 @@
 #define INV_TIMELINE_SLICES 30000u
 
 struct inv_timeline_lane {
-	uint32_t who; /* the process, with its latest name */
+	uint32_t process; /* the process, with its latest name */
 	uint64_t events;
 	uint32_t bins[INV_TIMELINE_BINS];
 };
@@ -39,8 +39,8 @@ enum inv_slice_kind {
 struct inv_slice {
 	struct inv_top_entry top; /* the value is the duration */
 	int64_t begin_ns;
-	uint32_t lane; /* from 1 */
-	uint32_t what; /* function; 0: none */
+	uint32_t lane;	   /* from 1 */
+	uint32_t function; /* function; 0: none */
 	uint16_t depth;
 	uint8_t kind; /* enum inv_slice_kind */
 };
@@ -66,13 +66,13 @@ void inv_timeline_release(struct inv_timeline *t);
 
 /* Adds an event of a process, whose number is 0 if it is not known. */
 int inv_timeline_event(struct inv_timeline *t, const struct inv_cast *cast,
-		       uint32_t who, int64_t ts_ns);
+		       uint32_t process, int64_t ts_ns);
 
 /* Returns the bin of a time. */
 struct inv_bin *inv_timeline_bin(struct inv_timeline *t, int64_t ts_ns);
 
 /* Adds a slice. */
 int inv_timeline_slice(struct inv_timeline *t, const struct inv_cast *cast,
-		       uint32_t who, const struct inv_slice *slice);
+		       uint32_t process, const struct inv_slice *slice);
 
 #endif

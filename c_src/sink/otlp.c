@@ -215,7 +215,7 @@ static int call(struct otlp *o, const struct inv_item *it)
 	const struct inv_mfa *m = c->mfa ? c->mfa : it->facts->mfa;
 	struct inv_otlp_span span = { .kind = INV_SPAN_INTERNAL };
 	struct inv_token tok;
-	uint64_t who;
+	uint64_t process;
 	int rc = put_end(o, it);
 
 	if (!rc)
@@ -225,12 +225,12 @@ static int call(struct otlp *o, const struct inv_item *it)
 	inv_buf_reset(&o->name);
 	if (m)
 		put_function(o, m);
-	who = id_of(it->node->key, it->node->number, tok.id[0],
-		    tok.kind == INV_TOK_PID ? tok.id[1] : UINT64_MAX);
-	trace_is(&span, CALL, who, (uint64_t)c->outermost_ts_ns);
-	span.id = id_of(CALL, who, (uint64_t)c->begin_ts_ns, c->depth);
+	process = id_of(it->node->key, it->node->number, tok.id[0],
+			tok.kind == INV_TOK_PID ? tok.id[1] : UINT64_MAX);
+	trace_is(&span, CALL, process, (uint64_t)c->outermost_ts_ns);
+	span.id = id_of(CALL, process, (uint64_t)c->begin_ts_ns, c->depth);
 	if (c->depth)
-		span.parent = id_of(CALL, who, (uint64_t)c->around_ts_ns,
+		span.parent = id_of(CALL, process, (uint64_t)c->around_ts_ns,
 				    c->depth - 1);
 	span.name = (const char *)o->name.data;
 	span.name_len = o->name.len;

@@ -335,7 +335,7 @@ static void choose_form(struct sql *q)
 static int exec_sql(int argc, char **argv)
 {
 	struct sql q = { .merge = { .format = &inv_sink_sqlite,
-				    .who = "inviso sql",
+				    .program = "inviso sql",
 				    .sink = { .records = true } } };
 	int status;
 

@@ -19,13 +19,13 @@ static const char settings[] = "PRAGMA page_size = 8192;"
 			       "PRAGMA temp_store = FILE;";
 
 static const char indexes[] =
-	"CREATE INDEX _events_by_who ON _events(process);"
-	"CREATE INDEX _calls_by_what ON _calls(function, duration_ns);"
+	"CREATE INDEX _events_by_process ON _events(process);"
+	"CREATE INDEX _calls_by_function ON _calls(function, duration_ns);"
 	"CREATE INDEX _calls_by_duration ON _calls(duration_ns);"
 	"CREATE INDEX _calls_failed ON _calls(id) WHERE failed;"
 	"CREATE INDEX _messages_by_wait ON _messages(wait_ns);"
-	"CREATE INDEX _who_by_name ON _who(name);"
-	"CREATE INDEX _what_by_mfa ON _what(mfa);";
+	"CREATE INDEX _process_by_name ON _process(name);"
+	"CREATE INDEX _function_by_mfa ON _function(mfa);";
 
 static int failed(struct inv_database *d, struct inv_err *err, const char *what)
 {
@@ -107,11 +107,11 @@ static void create_view(struct inv_buf *b, const struct inv_table *t)
 
 		if (c->kind == INV_COLUMN_PROCESS)
 			inv_buf_printf(b,
-				       " LEFT JOIN _who w%u ON w%u.id = "
+				       " LEFT JOIN _process w%u ON w%u.id = "
 				       "t.%sprocess",
 				       i, i, c->name);
 		else if (c->kind == INV_COLUMN_FUNCTION)
-			inv_buf_puts(b, " LEFT JOIN _what f ON f.id = "
+			inv_buf_puts(b, " LEFT JOIN _function f ON f.id = "
 					"t.function");
 	}
 	inv_buf_puts(b, ";");
@@ -126,12 +126,13 @@ static int create_all(struct inv_database *d, struct inv_err *err)
 		       "PRAGMA application_id = %d; PRAGMA user_version = "
 		       "%d; BEGIN;",
 		       INV_DATABASE_ID, INV_SCHEMA_VERSION);
-	inv_buf_puts(&b, "CREATE TABLE _who(id INTEGER PRIMARY KEY, node TEXT, "
-			 "pid TEXT, name TEXT);"
-			 "CREATE TABLE _what(id INTEGER PRIMARY KEY, "
-			 "module TEXT, function TEXT, arity INTEGER, "
-			 "mfa TEXT);"
-			 "CREATE TABLE questions(view TEXT, answers TEXT);");
+	inv_buf_puts(&b,
+		     "CREATE TABLE _process(id INTEGER PRIMARY KEY, node TEXT, "
+		     "pid TEXT, name TEXT);"
+		     "CREATE TABLE _function(id INTEGER PRIMARY KEY, "
+		     "module TEXT, function TEXT, arity INTEGER, "
+		     "mfa TEXT);"
+		     "CREATE TABLE questions(view TEXT, answers TEXT);");
 	for (unsigned i = 0; i < INV_TABLE_COUNT; i++) {
 		create_table(&b, &inv_tables[i]);
 		create_view(&b, &inv_tables[i]);
@@ -182,10 +183,10 @@ static int prepare(struct inv_database *d, const char *table, unsigned n,
 
 static int prepare_all(struct inv_database *d, struct inv_err *err)
 {
-	int rc = prepare(d, "_who", 4, &d->insert_who, err);
+	int rc = prepare(d, "_process", 4, &d->insert_process, err);
 
 	if (!rc)
-		rc = prepare(d, "_what", 5, &d->insert_what, err);
+		rc = prepare(d, "_function", 5, &d->insert_function, err);
 	for (unsigned i = 0; !rc && i < INV_TABLE_COUNT; i++) {
 		char name[INV_COLUMN_NAME_MAX];
 
@@ -242,30 +243,31 @@ static int put_cast(struct inv_database *d, const struct inv_cast *cast)
 {
 	int rc = 0;
 
-	for (; !rc && d->n_who < cast->n; d->n_who++) {
-		const struct inv_who *w = &cast->v[d->n_who];
+	for (; !rc && d->n_processes < cast->n; d->n_processes++) {
+		const struct inv_row_process *w = &cast->v[d->n_processes];
 		struct inv_buf pid = { 0 };
 
-		inv_who_pid(w, &pid);
-		sqlite3_bind_int64(d->insert_who, 1, d->n_who + 1);
-		bind_word(d, d->insert_who, 2, &cast->words, w->node);
+		inv_row_process_pid(w, &pid);
+		sqlite3_bind_int64(d->insert_process, 1, d->n_processes + 1);
+		bind_word(d, d->insert_process, 2, &cast->words, w->node);
 		if (pid.len)
-			bind_text(d, d->insert_who, 3, pid.data, pid.len);
+			bind_text(d, d->insert_process, 3, pid.data, pid.len);
 		else
-			sqlite3_bind_null(d->insert_who, 3);
-		bind_word(d, d->insert_who, 4, &cast->words, w->name);
-		rc = step(d, d->insert_who);
+			sqlite3_bind_null(d->insert_process, 3);
+		bind_word(d, d->insert_process, 4, &cast->words, w->name);
+		rc = step(d, d->insert_process);
 		inv_buf_release(&pid);
 	}
-	for (; !rc && d->n_what < cast->n_functions; d->n_what++) {
-		const struct inv_what *w = &cast->functions[d->n_what];
+	for (; !rc && d->n_functions < cast->n_functions; d->n_functions++) {
+		const struct inv_row_function *w =
+			&cast->functions[d->n_functions];
 
-		sqlite3_bind_int64(d->insert_what, 1, d->n_what + 1);
-		bind_word(d, d->insert_what, 2, &cast->words, w->module);
-		bind_word(d, d->insert_what, 3, &cast->words, w->function);
-		sqlite3_bind_int64(d->insert_what, 4, w->arity);
-		bind_word(d, d->insert_what, 5, &cast->words, w->mfa);
-		rc = step(d, d->insert_what);
+		sqlite3_bind_int64(d->insert_function, 1, d->n_functions + 1);
+		bind_word(d, d->insert_function, 2, &cast->words, w->module);
+		bind_word(d, d->insert_function, 3, &cast->words, w->function);
+		sqlite3_bind_int64(d->insert_function, 4, w->arity);
+		bind_word(d, d->insert_function, 5, &cast->words, w->mfa);
+		rc = step(d, d->insert_function);
 	}
 	return rc;
 }
@@ -355,9 +357,9 @@ static void finalize(struct inv_database *d)
 		sqlite3_finalize(d->insert[i]);
 		d->insert[i] = NULL;
 	}
-	sqlite3_finalize(d->insert_who);
-	sqlite3_finalize(d->insert_what);
-	d->insert_who = d->insert_what = NULL;
+	sqlite3_finalize(d->insert_process);
+	sqlite3_finalize(d->insert_function);
+	d->insert_process = d->insert_function = NULL;
 }
 
 int inv_database_finish(struct inv_database *d, struct inv_err *err)

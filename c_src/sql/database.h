@@ -11,8 +11,8 @@
  * Writes the tables of table/schema.h into a new SQLite database.
  *
  * Rows refer to processes and functions by numbers, so that each text is
- * stored once. For example, the table _events has the numbers, the table _who
- * has the processes, and the table _what has the functions. Users see the view
+ * stored once. For example, the table _events has the numbers, the table _process
+ * has the processes, and the table _function has the functions. Users see the view
  * `events', which has the columns of the schema. Names with an underscore can
  * change without a new version of the schema.
  *
@@ -30,10 +30,10 @@ struct inv_database {
 	/* private */
 	sqlite3_stmt *insert[INV_TABLE_COUNT];
 	uint32_t bound[INV_TABLE_COUNT]; /* parameters that are not NULL */
-	sqlite3_stmt *insert_who;
-	sqlite3_stmt *insert_what;
-	uint32_t n_who; /* how many processes were written */
-	uint32_t n_what;
+	sqlite3_stmt *insert_process;
+	sqlite3_stmt *insert_function;
+	uint32_t n_processes; /* how many processes were written */
+	uint32_t n_functions;
 	uint32_t call; /* the word "call"; 0: not seen yet */
 	struct inv_buf text;
 };

@@ -208,8 +208,8 @@ static int read_function(struct inv_rows *r, struct inv_seen *s)
 
 	if (!m)
 		return inv__rows_term(r, &s->payload);
-	s->what = inv_cast_function(&r->cast, m);
-	if (!s->what)
+	s->function = inv_cast_function(&r->cast, m);
+	if (!s->function)
 		r->rc = INV_ENOMEM;
 	return inv__rows_args(r, &s->it->ev, m, &s->payload);
 }
@@ -243,7 +243,7 @@ static int read_seq(struct inv_rows *r, struct inv_seen *s)
 		rc = inv__rows_receiver(r, s->it, &to);
 	if (!rc)
 		rc = inv__rows_term(r, &s->message);
-	s->who = s->seq_kind == INV_SEQ_RECEIVE ? to : from;
+	s->process = s->seq_kind == INV_SEQ_RECEIVE ? to : from;
 	s->peer = s->seq_kind == INV_SEQ_RECEIVE ? from : to;
 	if (s->seq_kind == INV_SEQ_PRINT)
 		s->peer = 0;
@@ -317,7 +317,7 @@ static int read_event(struct inv_rows *r, struct inv_seen *s)
 	if (rc)
 		return rc;
 	if (ev->tag != INV_TAG_SEQ_TRACE)
-		s->who = inv__rows_tracee(r, s->it, &tok);
+		s->process = inv__rows_tracee(r, s->it, &tok);
 	rc = inv_event_payload(ev, r->cursor);
 	if (!rc)
 		rc = read_terms(r, s);
@@ -341,9 +341,10 @@ static void put_event(struct inv_rows *r, const struct inv_seen *s)
 
 	inv__cell_int(&c[INV_EVENTS_ID], (int64_t)s->id);
 	inv__cell_int(&c[INV_EVENTS_TS], s->it->ts_ns);
-	inv__cell_number(&c[INV_EVENTS_PROCESS], INV_CELL_WHO, s->who);
-	inv__cell_number(&c[INV_EVENTS_PEER], INV_CELL_WHO, s->peer);
-	inv__cell_number(&c[INV_EVENTS_FUNCTION], INV_CELL_FUNCTION, s->what);
+	inv__cell_number(&c[INV_EVENTS_PROCESS], INV_CELL_PROCESS, s->process);
+	inv__cell_number(&c[INV_EVENTS_PEER], INV_CELL_PROCESS, s->peer);
+	inv__cell_number(&c[INV_EVENTS_FUNCTION], INV_CELL_FUNCTION,
+			 s->function);
 	if (ev->tag < INV_TAG_COUNT)
 		inv__cell_number(&c[INV_EVENTS_TAG], INV_CELL_WORD,
 				 r->tags[ev->tag]);
@@ -380,7 +381,8 @@ static void put_collection(struct inv_rows *r, const struct inv_seen *s)
 	inv__cell_int(
 		&c[INV_COLLECTIONS_TS],
 		(int64_t)((uint64_t)s->it->ts_ns - (uint64_t)gc->duration_ns));
-	inv__cell_number(&c[INV_COLLECTIONS_PROCESS], INV_CELL_WHO, s->who);
+	inv__cell_number(&c[INV_COLLECTIONS_PROCESS], INV_CELL_PROCESS,
+			 s->process);
 	inv__cell_int(&c[INV_COLLECTIONS_MAJOR], gc->major);
 	inv__cell_int(&c[INV_COLLECTIONS_DURATION_NS], gc->duration_ns);
 	inv__cell_int(&c[INV_COLLECTIONS_BEFORE_BYTES], (int64_t)gc->before);

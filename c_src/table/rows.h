@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "flow/tallies.h"
 #include "log/item.h"
+#include "table/cast.h"
 #include "table/kept.h"
 #include "table/schema.h"
-#include "table/who.h"
 #include "term/cursor.h"
 #include "term/print.h"
 
@@ -38,7 +38,7 @@ enum inv_cell_kind {
 	INV_CELL_INT,
 	INV_CELL_WORD,	   /* `number' is that of a text in inv_words */
 	INV_CELL_TEXT,	   /* UTF-8 */
-	INV_CELL_WHO,	   /* `number' is that of a process in inv_cast */
+	INV_CELL_PROCESS,  /* `number' is that of a process in inv_cast */
 	INV_CELL_FUNCTION, /* `number' is that of a function in inv_cast */
 };
 

@@ -10,8 +10,8 @@ struct call {
 	struct inv_row held; /* the key is the number of the item */
 	uint64_t id;
 	int64_t ts_ns;
-	uint32_t who;
-	uint32_t what;
+	uint32_t process;
+	uint32_t function;
 	uint32_t depth;
 	bool has_args;
 	size_t args_len;
@@ -22,8 +22,10 @@ static void put(struct inv_rows *r, const struct call *call, struct inv_cell *c)
 {
 	inv__cell_int(&c[INV_CALLS_ID], (int64_t)call->id);
 	inv__cell_int(&c[INV_CALLS_TS], call->ts_ns);
-	inv__cell_number(&c[INV_CALLS_PROCESS], INV_CELL_WHO, call->who);
-	inv__cell_number(&c[INV_CALLS_FUNCTION], INV_CELL_FUNCTION, call->what);
+	inv__cell_number(&c[INV_CALLS_PROCESS], INV_CELL_PROCESS,
+			 call->process);
+	inv__cell_number(&c[INV_CALLS_FUNCTION], INV_CELL_FUNCTION,
+			 call->function);
 	inv__cell_int(&c[INV_CALLS_DEPTH], call->depth);
 	if (call->has_args)
 		inv__cell_text(&c[INV_CALLS_ARGS], call->args, call->args_len);
@@ -50,8 +52,8 @@ static struct call *new_call(struct inv_rows *r, const struct inv_seen *s)
 		.held = { .key = s->it->facts->item, .size = size },
 		.id = s->id,
 		.ts_ns = s->it->ts_ns,
-		.who = s->who,
-		.what = s->what,
+		.process = s->process,
+		.function = s->function,
 		.depth = s->it->facts->depth,
 		.has_args = s->payload.there,
 		.args_len = s->payload.len,
@@ -152,7 +154,7 @@ static void put_whole(struct inv_rows *r, const struct inv_seen *s)
 	if (!end->event || inv__rows_args(r, end->event, end->mfa, &args))
 		return;
 	begun.payload = args;
-	begun.what = inv_cast_function(&r->cast, end->mfa);
+	begun.function = inv_cast_function(&r->cast, end->mfa);
 	call = new_call(r, &begun);
 	if (!call)
 		return;

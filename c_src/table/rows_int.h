@@ -16,9 +16,9 @@ struct inv_span {
 struct inv_seen {
 	const struct inv_item *it;
 	uint64_t id;
-	uint32_t who;  /* number of the process in inv_cast; 0: none */
-	uint32_t peer; /* number of the other process in inv_cast; 0: none */
-	uint32_t what; /* number of the function in inv_cast; 0: none */
+	uint32_t process; /* number of the process in inv_cast; 0: none */
+	uint32_t peer;	  /* number of the other process in inv_cast; 0: none */
+	uint32_t function; /* number of the function in inv_cast; 0: none */
 	struct inv_span payload;
 	struct inv_span result;
 	/* A seq_trace event: its kind and its message. */
@@ -87,7 +87,7 @@ int inv__rows_args(struct inv_rows *r, const struct inv_event *ev,
 		   const struct inv_mfa *m, struct inv_span *s);
 
 /*
- * Processes in terms (table/rows_who.c). These functions return the process's
+ * Processes in terms (table/rows_process.c). These functions return the process's
  * number in r->cast. They return 0 if the process is not known, or if memory is
  * exhausted and r->rc is set.
  */
@@ -98,7 +98,7 @@ uint32_t inv__rows_process(struct inv_rows *r, const struct inv_item *it,
 /* Reads the next term: a pid, a port, a name or {Name,Node}. Returns the errors of
  * the cursor. */
 int inv__rows_receiver(struct inv_rows *r, const struct inv_item *it,
-		       uint32_t *who);
+		       uint32_t *process);
 
 static inline int inv__rows_must(int rc)
 {

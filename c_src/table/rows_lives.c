@@ -9,9 +9,9 @@
 /* A process that has not exited. */
 struct life {
 	struct inv_row held; /* the key is the hash of the process */
-	uint32_t who;	     /* the process, with its latest name */
+	uint32_t process;    /* the process, with its latest name */
 	uint32_t parent;
-	uint32_t what; /* the function that it was spawned to run */
+	uint32_t function; /* the function that it was spawned to run */
 	bool spawned, exited;
 	bool running, scheduled, collected; /* running: now; scheduled,
 					       collected: at any time */
@@ -24,7 +24,7 @@ struct life {
 
 struct request {
 	struct inv_row held; /* the key is the number of the request */
-	uint32_t who;	     /* the process whose event was the request's
+	uint32_t process;    /* the process whose event was the request's
 				first */
 	int64_t first_ns, last_ns;
 	uint64_t events, messages, orphans;
@@ -45,10 +45,11 @@ static void put_life(struct inv_rows *r, const struct life *p,
 {
 	struct inv_cell c[INV_PROCESSES_COUNT] = { 0 };
 
-	inv__cell_number(&c[INV_PROCESSES_PROCESS], INV_CELL_WHO, p->who);
-	inv__cell_number(&c[INV_PROCESSES_PARENT], INV_CELL_WHO, p->parent);
+	inv__cell_number(&c[INV_PROCESSES_PROCESS], INV_CELL_PROCESS,
+			 p->process);
+	inv__cell_number(&c[INV_PROCESSES_PARENT], INV_CELL_PROCESS, p->parent);
 	inv__cell_number(&c[INV_PROCESSES_FUNCTION], INV_CELL_FUNCTION,
-			 p->what);
+			 p->function);
 	time_cell(&c[INV_PROCESSES_SPAWNED_TS], p->spawned, p->spawned_ns);
 	time_cell(&c[INV_PROCESSES_EXITED_TS], p->exited, p->exited_ns);
 	if (reason)
@@ -73,18 +74,19 @@ static void end_life(struct inv_rows *r, struct inv_row *held,
 	free(held);
 }
 
-/* Returns the process, and adds it if it is new. Returns NULL if `who' is 0 or
+/* Returns the process, and adds it if it is new. Returns NULL if `process' is 0 or
  * memory is exhausted. */
-static struct life *life_of(struct inv_rows *r, uint32_t who)
+static struct life *life_of(struct inv_rows *r, uint32_t process)
 {
-	const struct inv_who *w = who ? &r->cast.v[who - 1] : NULL;
+	const struct inv_row_process *w = process ? &r->cast.v[process - 1] :
+						    NULL;
 	struct inv_row *held;
 	struct life *p;
 	uint64_t key;
 
 	if (!w || w->kind == INV_TOK_ATOM)
 		return NULL;
-	key = inv_who_hash(w);
+	key = inv_row_process_hash(w);
 	held = inv_kept_find(&r->lives, key);
 	if (held)
 		return (struct life *)held;
@@ -96,7 +98,7 @@ static struct life *life_of(struct inv_rows *r, uint32_t who)
 	if (p) {
 		p->held.key = key;
 		p->held.size = sizeof(*p);
-		p->who = who;
+		p->process = process;
 		if (!inv_kept_add(&r->lives, &p->held))
 			return p;
 		free(p);
@@ -128,7 +130,7 @@ static void spawn(struct inv_rows *r, const struct inv_seen *s, uint32_t child,
 		p->spawned_ns = s->it->ts_ns;
 	p->spawned = true;
 	p->parent = parent;
-	p->what = s->what;
+	p->function = s->function;
 }
 
 static void schedule(struct life *p, const struct inv_item *it)
@@ -160,7 +162,7 @@ static void count(struct life *p, const struct inv_seen *s)
 	if (!p->events++)
 		p->first_ns = s->it->ts_ns;
 	p->last_ns = s->it->ts_ns;
-	p->who = s->who;
+	p->process = s->process;
 	p->calls += tag == INV_TAG_CALL;
 	p->sent += tag == INV_TAG_SEND || tag == INV_TAG_SEND_NO_PROC;
 	p->received += tag == INV_TAG_RECEIVE;
@@ -180,7 +182,8 @@ static void put_request(struct inv_rows *r, const struct request *q)
 
 	inv__cell_int(&c[INV_REQUESTS_REQUEST], (int64_t)q->held.key);
 	inv__cell_text(&c[INV_REQUESTS_LABEL], q->label, q->label_len);
-	inv__cell_number(&c[INV_REQUESTS_PROCESS], INV_CELL_WHO, q->who);
+	inv__cell_number(&c[INV_REQUESTS_PROCESS], INV_CELL_PROCESS,
+			 q->process);
 	inv__cell_int(&c[INV_REQUESTS_FIRST_TS], q->first_ns);
 	inv__cell_int(&c[INV_REQUESTS_LAST_TS], q->last_ns);
 	inv__cell_int(&c[INV_REQUESTS_DURATION_NS],
@@ -242,7 +245,7 @@ static struct request *new_request(struct inv_rows *r, const struct inv_seen *s)
 	}
 	*q = (struct request){
 		.held = { .key = s->it->facts->cause->request, .size = size },
-		.who = s->who,
+		.process = s->process,
 		.first_ns = s->it->ts_ns,
 		.label_len = text.len,
 	};
@@ -280,10 +283,10 @@ void inv__rows_live(struct inv_rows *r, const struct inv_seen *s)
 	if (s->it->facts->cause)
 		request(r, s);
 	if (s->it->ev.tag == INV_TAG_SPAWN)
-		spawn(r, s, s->peer, s->who);
+		spawn(r, s, s->peer, s->process);
 	else if (s->it->ev.tag == INV_TAG_SPAWNED)
-		spawn(r, s, s->who, s->peer);
-	p = life_of(r, s->who);
+		spawn(r, s, s->process, s->peer);
+	p = life_of(r, s->process);
 	if (!p)
 		return;
 	count(p, s);

@@ -28,7 +28,8 @@ struct message {
 	uint8_t text[];
 };
 
-static const struct inv_who *who_of(const struct inv_rows *r, uint32_t number)
+static const struct inv_row_process *process_of(const struct inv_rows *r,
+						uint32_t number)
 {
 	return number ? &r->cast.v[number - 1] : NULL;
 }
@@ -53,9 +54,9 @@ static void put(struct inv_rows *r, const struct message *m, struct inv_cell *c)
 {
 	inv__cell_int(&c[INV_MESSAGES_ID], (int64_t)m->id);
 	inv__cell_int(&c[INV_MESSAGES_SENT_TS], m->ts_ns);
-	inv__cell_number(&c[INV_MESSAGES_FROM], INV_CELL_WHO, m->from);
+	inv__cell_number(&c[INV_MESSAGES_FROM], INV_CELL_PROCESS, m->from);
 	if (c[INV_MESSAGES_TO].kind == INV_CELL_NULL)
-		inv__cell_number(&c[INV_MESSAGES_TO], INV_CELL_WHO, m->to);
+		inv__cell_number(&c[INV_MESSAGES_TO], INV_CELL_PROCESS, m->to);
 	inv__cell_text(&c[INV_MESSAGES_MESSAGE], m->text, m->len);
 	if (m->no_process)
 		inv__cell_int(&c[INV_MESSAGES_NO_PROCESS], 1);
@@ -92,7 +93,7 @@ static void sent(struct inv_rows *r, const struct inv_seen *s,
 		.held = { .key = key, .size = size },
 		.id = s->id,
 		.ts_ns = s->it->ts_ns,
-		.from = s->who,
+		.from = s->process,
 		.to = s->peer,
 		.request = cause ? cause->request : 0,
 		.no_process = s->it->ev.tag == INV_TAG_SEND_NO_PROC,
@@ -127,7 +128,7 @@ static void received(struct inv_rows *r, const struct inv_seen *s,
 
 	inv__cell_int(&c[INV_MESSAGES_RECEIVED_ID], (int64_t)s->id);
 	inv__cell_int(&c[INV_MESSAGES_RECEIVED_TS], s->it->ts_ns);
-	inv__cell_number(&c[INV_MESSAGES_TO], INV_CELL_WHO, s->who);
+	inv__cell_number(&c[INV_MESSAGES_TO], INV_CELL_PROCESS, s->process);
 	if (m) {
 		inv__cell_int(
 			&c[INV_MESSAGES_WAIT_NS],
@@ -140,7 +141,7 @@ static void received(struct inv_rows *r, const struct inv_seen *s,
 	/* The send event was not recorded, so the time of sending is not
 	 * known. */
 	inv__cell_int(&c[INV_MESSAGES_ID], (int64_t)s->id);
-	inv__cell_number(&c[INV_MESSAGES_FROM], INV_CELL_WHO, s->peer);
+	inv__cell_number(&c[INV_MESSAGES_FROM], INV_CELL_PROCESS, s->peer);
 	inv__cell_span(&c[INV_MESSAGES_MESSAGE], r, text);
 	if (cause)
 		inv__cell_int(&c[INV_MESSAGES_REQUEST],
@@ -163,20 +164,21 @@ static bool is_text(const struct inv_rows *r, const struct inv_row *held,
  * pid and to its name. */
 static struct inv_row *find(const struct inv_rows *r, const struct inv_seen *s)
 {
-	const struct inv_who *who = who_of(r, s->who);
+	const struct inv_row_process *process = process_of(r, s->process);
 	struct inv_row *held = NULL;
-	struct inv_who name;
+	struct inv_row_process name;
 
-	if (!who || s->it->ev.light || !s->payload.there)
+	if (!process || s->it->ev.light || !s->payload.there)
 		return NULL;
 	held = inv_kept_find(&r->messages,
-			     key_of(r, inv_who_hash(who), &s->payload));
-	if (!held && who->name) {
-		name = (struct inv_who){ .kind = INV_TOK_ATOM,
-					 .number = who->name,
-					 .node = who->node };
+			     key_of(r, inv_row_process_hash(process),
+				    &s->payload));
+	if (!held && process->name) {
+		name = (struct inv_row_process){ .kind = INV_TOK_ATOM,
+						 .number = process->name,
+						 .node = process->node };
 		held = inv_kept_find(&r->messages,
-				     key_of(r, inv_who_hash(&name),
+				     key_of(r, inv_row_process_hash(&name),
 					    &s->payload));
 	}
 	return is_text(r, held, &s->payload) ? held : NULL;
@@ -189,10 +191,11 @@ static bool is_from(const struct inv_rows *r, const struct inv_row *held,
 		    const struct inv_seen *s)
 {
 	const struct message *m = (const struct message *)held;
-	const struct inv_who *from = m ? who_of(r, m->from) : NULL;
-	const struct inv_who *peer = who_of(r, s->peer);
+	const struct inv_row_process *from = m ? process_of(r, m->from) : NULL;
+	const struct inv_row_process *peer = process_of(r, s->peer);
 
-	return from && peer && inv_who_hash(from) == inv_who_hash(peer);
+	return from && peer &&
+	       inv_row_process_hash(from) == inv_row_process_hash(peer);
 }
 
 static void seq_message(struct inv_rows *r, const struct inv_seen *s)
@@ -213,15 +216,15 @@ static void seq_message(struct inv_rows *r, const struct inv_seen *s)
 
 void inv__rows_message(struct inv_rows *r, const struct inv_seen *s)
 {
-	const struct inv_who *to;
+	const struct inv_row_process *to;
 
 	switch (s->it->ev.tag) {
 	case INV_TAG_SEND:
 	case INV_TAG_SEND_NO_PROC:
-		to = who_of(r, s->peer);
+		to = process_of(r, s->peer);
 		sent(r, s, &s->payload,
 		     to && !s->it->ev.light ?
-			     key_of(r, inv_who_hash(to), &s->payload) :
+			     key_of(r, inv_row_process_hash(to), &s->payload) :
 			     0);
 		return;
 	case INV_TAG_RECEIVE:

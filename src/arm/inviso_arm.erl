@@ -48,7 +48,7 @@
                total :: non_neg_integer(),
                %% modules whose record definitions the specs use
                records = [] :: [module()],
-               who :: inviso_arm_procs:who(),
+               tracees :: inviso_arm_procs:tracees(),
                %% the patterns that watch/3 checks next
                look = [] :: [inviso_scope:pattern()],
                %% the specs of calls, if any of them has a wildcard or a group;
@@ -117,8 +117,8 @@ exprs(_) -> [].
 -spec nothing() -> {ok, plan(), matched()}.
 nothing() ->
     {ok, #plan{todo = [], total = 0, walk = [],
-               who = #{flags => [], port_flags => [], new => false,
-                       existing => false, given => []}},
+               tracees = #{flags => [], port_flags => [], new => false,
+                           existing => false, given => []}},
      #{functions => 0, processes => 0, sensitive => 0, idle => 0,
        notes => []}}.
 
@@ -201,30 +201,30 @@ make(Given, Procs, Follow, #{dry := Dry, yes := Yes} = Asked) ->
     Missing = [{S, Note} || {S, {nothing, Note}} <- Found],
     Specs = [S || S <- Given, not lists:keymember(S, 1, Missing)],
     Functions = inviso_arm_functions:operations(lists:append(Resolved)),
-    Who = counted(Asked, inviso_arm_procs:who(Specs, Procs, Follow)),
+    Tracees = counted(Asked, inviso_arm_procs:tracees(Specs, Procs, Follow)),
     {Events, NameNotes} = messages(Specs),
     Total = lists:sum([N || {_, N} <- Functions]),
     ManyNotes = many(Total, Dry, Yes),
-    ok = undisturbed(Functions, Events, Who),
+    ok = undisturbed(Functions, Events, Tracees),
     Monitor = inviso_arm_system:options(Specs),
     ok = inviso_arm_system:check(Monitor),
-    {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Who),
+    {Count, Sensitive, ProcNotes} = inviso_arm_procs:count(Tracees),
     Notes = [Note || {_, Note} <- Missing]
         ++ lists:append(LoadNotes) ++ ManyNotes ++ NameNotes ++ ProcNotes
-        ++ inviso_arm_system:notes(Monitor, inviso_arm_procs:is_all(Who))
-        ++ notes(Specs, Who) ++ inviso_arm_foreign:shared(Functions),
+        ++ inviso_arm_system:notes(Monitor, inviso_arm_procs:is_all(Tracees))
+        ++ notes(Specs, Tracees) ++ inviso_arm_foreign:shared(Functions),
     List = [{list, inviso_arm_list:lines(lists:zip(Calls, Resolved))} || Dry],
     {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
                records = lists:append([maps:get(records, S, []) || S <- Specs]),
-               who = Who, monitor = Monitor, wild = Wild, yes = Yes, searched = Searched,
+               tracees = Tracees, monitor = Monitor, wild = Wild, yes = Yes, searched = Searched,
                rules = inviso_arm_decide:rules(lists:append(Resolved))},
      maps:merge(maps:from_list(List),
                 #{functions => Total, processes => Count,
                   sensitive => Sensitive, idle => length(Missing),
                   system => length(Monitor), notes => unique(Notes)})}.
 
-counted(#{count := true}, Who) -> inviso_arm_procs:by_arity(Who);
-counted(_, Who) -> Who.
+counted(#{count := true}, Tracees) -> inviso_arm_procs:by_arity(Tracees);
+counted(_, Tracees) -> Tracees.
 
 wild(Calls) ->
     case lists:any(fun inviso_arm_groups:is_wild/1, Calls) of
@@ -318,25 +318,25 @@ all_clauses(Those) ->
         false -> lists:append(Those)
     end.
 
-undisturbed(Functions, Events, Who) ->
+undisturbed(Functions, Events, Tracees) ->
     ok = inviso_arm_foreign:functions(Functions),
-    ok = case inviso_arm_procs:has_calls(Who) of
+    ok = case inviso_arm_procs:has_calls(Tracees) of
              false -> ok;
              true -> inviso_arm_foreign:calls()
          end,
     ok = inviso_arm_foreign:events([E || {event, E, _} <- Events]),
-    inviso_arm_procs:undisturbed(Who).
+    inviso_arm_procs:undisturbed(Tracees).
 
-notes(Specs, Who) ->
+notes(Specs, Tracees) ->
     Counts = [1 || #{counters := Cs} <- Specs, lists:member(count, Cs)],
     [<<"`count' counts the calls of all processes, whichever are traced">>
-     || Counts =/= [], not inviso_arm_procs:is_all(Who)]
+     || Counts =/= [], not inviso_arm_procs:is_all(Tracees)]
         ++ [format("~ts: {return_trace} alone records no exceptions: a call "
                    "that ends with an exception looks as if it had not ended. "
                    "{exception_trace} records both", [Text])
             || #{kind := call, clauses := Clauses, text := Text} <- Specs,
                lists:any(fun hides_exceptions/1, Clauses)]
-        ++ inviso_arm_procs:defects(Who).
+        ++ inviso_arm_procs:defects(Tracees).
 
 hides_exceptions({raw, {_, _, Body}}) ->
     lists:member({return_trace}, Body)
@@ -401,15 +401,15 @@ next(#plan{todo = [{{Kind, What, MS}, N} | Rest], done = Done} = Plan, _, T) ->
         {{ok, _}, T1} -> {ok, Plan#plan{todo = Rest, done = Done + N}, T1};
         {{error, Reason}, _} -> {error, What, Reason}
     end;
-next(#plan{walk = none, who = Who} = Plan, Workers, T) ->
-    case inviso_arm_procs:begin_walk(Who, T, Workers) of
+next(#plan{walk = none, tracees = Tracees} = Plan, Workers, T) ->
+    case inviso_arm_procs:begin_walk(Tracees, T, Workers) of
         {ok, Walk} ->
             {ok, Plan#plan{walk = Walk, walked_of = length(Walk)}, T};
         {error, Reason} ->
             {error, processes, Reason}
     end;
-next(#plan{walk = Walk, who = Who} = Plan, Workers, T) ->
-    case inviso_arm_procs:walk(Walk, ?BATCH, Who, T, Workers) of
+next(#plan{walk = Walk, tracees = Tracees} = Plan, Workers, T) ->
+    case inviso_arm_procs:walk(Walk, ?BATCH, Tracees, T, Workers) of
         {ok, Rest} -> {ok, Plan#plan{walk = Rest}, T};
         {error, Reason} -> {error, processes, Reason}
     end.
@@ -452,8 +452,8 @@ progress(#plan{done = Done, total = Total, walk = Walk, walked_of = Of}) ->
 -spec has_begun(plan(), inviso_tracing:tracing()) -> boolean().
 has_begun(#plan{walk = none}, T) ->
     lists:keymember(call_count, 1, inviso_tracing:patterns(T));
-has_begun(#plan{walk = Walk, walked_of = Of, who = Who}, _) ->
-    length(Walk) < Of orelse Of =:= 0 orelse inviso_arm_procs:is_new(Who).
+has_begun(#plan{walk = Walk, walked_of = Of, tracees = Tracees}, _) ->
+    length(Walk) < Of orelse Of =:= 0 orelse inviso_arm_procs:is_new(Tracees).
 
 %% @doc Sets patterns again that the VM has lost, and sets patterns of modules that
 %% were loaded since the last call and have functions for a wildcard. Returns notes
@@ -535,9 +535,9 @@ set_later(#plan{later = Later} = Plan, T0) ->
 %% be counted without being traced.
 -spec expect(plan(), pos_integer()) ->
           {ok, non_neg_integer()} | {unknown, binary()}.
-expect(#plan{todo = Todo, who = Who, monitor = Monitor}, Ms) ->
+expect(#plan{todo = Todo, tracees = Tracees, monitor = Monitor}, Ms) ->
     Calls = inviso_arm_expect:per_second(Todo, Ms),
-    Uncounted = inviso_arm_procs:uncounted(Who)
+    Uncounted = inviso_arm_procs:uncounted(Tracees)
         ++ inviso_arm_system:events(Monitor),
     case {Uncounted, Calls} of
         {[], _} ->

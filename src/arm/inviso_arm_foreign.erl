@@ -35,17 +35,17 @@ refuse(Kind, {M, F, A}) ->
                local -> "is traced";
                _ -> "is counted or traced"
            end,
-    Who = case any_tracer() of
-              none ->
-                  io_lib:format("a tool that traces no process now; if the "
-                                "pattern was left behind, erlang:trace_pattern("
-                                "{~tw,~tw,~b}, false, [local]) clears it",
-                                [M, F, A]);
-              Tracer ->
-                  owner(Tracer)
-          end,
+    Owner = case any_tracer() of
+                none ->
+                    io_lib:format("a tool that traces no process now; if the "
+                                  "pattern was left behind, erlang:trace_pattern("
+                                  "{~tw,~tw,~b}, false, [local]) clears it",
+                                  [M, F, A]);
+                Tracer ->
+                    owner(Tracer)
+            end,
     refused("~ts ~ts already, by ~ts. ~ts",
-            [inviso_spec:format_mfa(M, F, A), What, Who, one_only()]).
+            [inviso_spec:format_mfa(M, F, A), What, Owner, one_only()]).
 
 %% @doc Throws `{refused, Text}' if another tool has set a pattern for these
 %% messages.
@@ -59,11 +59,11 @@ events(Events) ->
 %% @doc Throws `{refused, Text}' if another tool traces one of these processes and
 %% ports.
 -spec processes([pid() | port() | new_processes | new_ports], [atom()]) -> ok.
-processes(Who, Flags) ->
+processes(Tracees, Flags) ->
     _ = [refused("~ts already traced, by ~ts. ~ts",
-                 [whose(W), owner(Tracer), one_only()])
+                 [subject(W), owner(Tracer), one_only()])
          || Flags =/= [],
-            {W, Tracer} <- found(Who, fun(_) -> true end)],
+            {W, Tracer} <- found(Tracees, fun(_) -> true end)],
     ok.
 
 %% @doc Throws `{refused, Text}' if another tool traces calls of any process.
@@ -80,11 +80,11 @@ calls() ->
 %% Returns [{Tracee, Tracer}] for the first tracee that another tool traces with
 %% flags for which `Is' returns true, or []. A process answers only when it is
 %% scheduled. If there are many processes, helpers ask them in parallel.
-found(Who, Is) ->
-    case not inviso_vm:has_sessions() andalso length(Who) of
+found(Tracees, Is) ->
+    case not inviso_vm:has_sessions() andalso length(Tracees) of
         false -> [];
-        N when N < ?MANY -> found_among(Who, Is);
-        N -> found_in(parts(Who, N div ?SIDES + 1), Is)
+        N when N < ?MANY -> found_among(Tracees, Is);
+        N -> found_in(parts(Tracees, N div ?SIDES + 1), Is)
     end.
 
 found_among([], _) ->
@@ -101,8 +101,8 @@ found_among([W | Ws], Is) ->
     end.
 
 parts([], _) -> [];
-parts(Who, N) ->
-    {Part, Rest} = lists:split(min(N, length(Who)), Who),
+parts(Tracees, N) ->
+    {Part, Rest} = lists:split(min(N, length(Tracees)), Tracees),
     [Part | parts(Rest, N)].
 
 %% Asks with one helper for each part. The helpers are sensitive, so that other
@@ -177,10 +177,10 @@ shared(Operations) ->
         {M, F, A} <- inviso_functions:of_pattern(Which),
         inviso_defects:shared_bif({M, F, A})].
 
-whose(new_processes) -> "new processes are";
-whose(new_ports) -> "new ports are";
-whose(Pid) when is_pid(Pid) -> [who(Pid), " is"];
-whose(Port) -> io_lib:format("~w is", [Port]).
+subject(new_processes) -> "new processes are";
+subject(new_ports) -> "new ports are";
+subject(Pid) when is_pid(Pid) -> [process(Pid), " is"];
+subject(Port) -> io_lib:format("~w is", [Port]).
 
 any_owner() ->
     case any_tracer() of
@@ -204,10 +204,10 @@ first_tracer([W | Ws]) ->
 owner({inviso_tracer, _}) -> "another session of inviso";
 owner({Module, _}) -> io_lib:format("the tracer module ~tw", [Module]);
 owner(Port) when is_port(Port) -> io_lib:format("the trace port ~w", [Port]);
-owner(Pid) when is_pid(Pid) -> ["process ", who(Pid)];
+owner(Pid) when is_pid(Pid) -> ["process ", process(Pid)];
 owner(Other) -> io_lib:format("~tw", [Other]).
 
-who(Pid) ->
+process(Pid) ->
     Info = process_info(Pid, [registered_name, initial_call,
                               current_function]),
     io_lib:format("~w~ts", [Pid, about(Info)]).

@@ -2,15 +2,15 @@
 %% @doc Finds the processes and ports to trace, and sets their flags.
 -module(inviso_arm_procs).
 
--export([who/3, by_arity/1, undisturbed/1, count/1, is_all/1, is_new/1, has_calls/1,
+-export([tracees/3, by_arity/1, undisturbed/1, count/1, is_all/1, is_new/1, has_calls/1,
          uncounted/1, defects/1,
          begin_walk/3, walk/5, gc_text/1]).
 
--export_type([who/0]).
+-export_type([tracees/0]).
 
--type who() :: #{flags := [atom()], port_flags := [atom()],
-                 new := boolean(), existing := boolean(),
-                 given := [pid() | port()]}.
+-type tracees() :: #{flags := [atom()], port_flags := [atom()],
+                     new := boolean(), existing := boolean(),
+                     given := [pid() | port()]}.
 
 %% How many processes are asked whether they are sensitive, and how long this may
 %% take. Each question is a signal to the process.
@@ -20,27 +20,27 @@
 
 %% @doc Returns which processes and ports the user means. Throws `{Class,
 %% Text}'.
--spec who([inviso_spec:spec()], [binary()], [spawned | linked]) -> who().
-who(Specs, Texts, Follow) ->
+-spec tracees([inviso_spec:spec()], [binary()], [spawned | linked]) -> tracees().
+tracees(Specs, Texts, Follow) ->
     Given = [case inviso_spec_procs:parse(T) of
-                 {ok, Who} -> Who;
+                 {ok, Tracee} -> Tracee;
                  {error, Class, Why} -> throw({Class, Why})
              end || T <- Texts],
     Events = lists:usort(lists:append([flags_of(S) || S <- Specs])),
     Flags = Events -- [ports],
-    Who = #{flags => Flags ++ [follow(F) || F <- Follow, Flags =/= []],
-            port_flags => [F || F <- Events,
-                                lists:member(F, [ports, send, 'receive'])],
-            new => Given =:= [] orelse wants(new, Given),
-            existing => Given =:= [] orelse wants(existing, Given),
-            given => lists:usort([G || G <- Given, not is_atom(G)])},
-    ok = has_use(Who),
-    Who.
+    Tracees = #{flags => Flags ++ [follow(F) || F <- Follow, Flags =/= []],
+                port_flags => [F || F <- Events,
+                                    lists:member(F, [ports, send, 'receive'])],
+                new => Given =:= [] orelse wants(new, Given),
+                existing => Given =:= [] orelse wants(existing, Given),
+                given => lists:usort([G || G <- Given, not is_atom(G)])},
+    ok = has_use(Tracees),
+    Tracees.
 
 %% @doc Events of calls get the number of the arguments, not the arguments.
--spec by_arity(who()) -> who().
-by_arity(#{flags := Flags} = Who) ->
-    Who#{flags := Flags ++ [arity || lists:member(call, Flags)]}.
+-spec by_arity(tracees()) -> tracees().
+by_arity(#{flags := Flags} = Tracees) ->
+    Tracees#{flags := Flags ++ [arity || lists:member(call, Flags)]}.
 
 wants(Which, Given) ->
     lists:member(all, Given) orelse lists:member(Which, Given).
@@ -53,7 +53,7 @@ flags_of(#{kind := Kind}) -> [Kind].
 follow(spawned) -> set_on_spawn;
 follow(linked) -> set_on_link.
 
-has_use(#{flags := Flags, port_flags := PortFlags, given := Given} = Who) ->
+has_use(#{flags := Flags, port_flags := PortFlags, given := Given} = Tracees) ->
     Ports = [P || P <- Given, is_port(P)],
     Pids = [P || P <- Given, is_pid(P)],
     _ = [throw({usage, format("~w is a port: of ports there are only ports, "
@@ -61,27 +61,27 @@ has_use(#{flags := Flags, port_flags := PortFlags, given := Given} = Who) ->
          || PortFlags =:= [], P <- Ports],
     _ = [throw({usage, format("ports are not traced in ~w, which is a "
                               "process: give a port, all or new", [P])})
-         || Flags =:= [], PortFlags =/= [], not is_some(Who), Ports =:= [],
+         || Flags =:= [], PortFlags =/= [], not is_some(Tracees), Ports =:= [],
             P <- Pids],
     ok.
 
 is_some(#{new := New, existing := Existing}) -> New orelse Existing.
 
 %% @doc Returns true if new processes are traced.
--spec is_new(who()) -> boolean().
+-spec is_new(tracees()) -> boolean().
 is_new(#{new := New}) -> New.
 
 %% @doc Returns true if all processes, existing and new, are traced.
--spec is_all(who()) -> boolean().
+-spec is_all(tracees()) -> boolean().
 is_all(#{new := New, existing := Existing}) -> New andalso Existing.
 
 %% @doc Returns true if processes get the flag `call', without which patterns have
 %% no effect.
--spec has_calls(who()) -> boolean().
+-spec has_calls(tracees()) -> boolean().
 has_calls(#{flags := Flags}) -> lists:member(call, Flags).
 
 %% @doc Returns the flags whose events are not calls.
--spec uncounted(who()) -> [atom()].
+-spec uncounted(tracees()) -> [atom()].
 uncounted(#{flags := Flags, port_flags := PortFlags}) ->
     lists:usort(Flags ++ PortFlags)
         -- [call, arity, set_on_spawn, set_on_link].
@@ -93,18 +93,18 @@ all_ports(#{port_flags := Flags}) -> lists:member(ports, Flags).
 
 %% @doc Throws `{refused, Text}' if another tool would be disturbed, or if this
 %% tracing is known to crash this VM.
--spec undisturbed(who()) -> ok.
+-spec undisturbed(tracees()) -> ok.
 undisturbed(#{flags := Flags, new := New, existing := Existing,
-              given := Given} = Who) ->
+              given := Given} = Tracees) ->
     ok = inviso_arm_foreign:processes(
            [new_processes || New] ++ [P || Existing, P <- processes()]
            ++ [P || P <- Given, is_pid(P)], Flags),
     ok = inviso_arm_foreign:processes(
-           [new_ports || New, all_ports(Who)]
-           ++ [P || Existing, all_ports(Who), P <- erlang:ports()]
+           [new_ports || New, all_ports(Tracees)]
+           ++ [P || Existing, all_ports(Tracees), P <- erlang:ports()]
            ++ [P || P <- Given, is_port(P)],
-           maps:get(port_flags, Who)),
-    case gc_elsewhere(Who) of
+           maps:get(port_flags, Tracees)),
+    case gc_elsewhere(Tracees) of
         false -> ok;
         {true, P} -> throw({refused, gc_text(P)})
     end.
@@ -119,27 +119,27 @@ gc_elsewhere(#{flags := Flags, new := New, existing := Existing,
 %% @doc Says why garbage collections of a process cannot be traced.
 -spec gc_text(pid() | new) -> binary().
 gc_text(P) ->
-    Who = case P of
-              new -> "new processes";
-              _ -> io_lib:format("~w", [P])
-          end,
+    Tracee = case P of
+                 new -> "new processes";
+                 _ -> io_lib:format("~w", [P])
+             end,
     format("another trace session traces garbage collections of ~ts: if two "
            "sessions trace those of one process, also of one that is spawned "
            "or linked to later, this VM crashes (erts ~ts)",
-           [Who, erlang:system_info(version)]).
+           [Tracee, erlang:system_info(version)]).
 
 %% @doc Returns how many processes and ports are to be traced, how many of them are
 %% sensitive, and notes for the user. A sensitive process can have flags, but the VM
 %% makes no events about it.
--spec count(who()) -> {non_neg_integer(), non_neg_integer(), [binary()]}.
-count(#{flags := []} = Who) ->
-    {length(ports(Who)), 0, []};
-count(#{new := New} = Who) ->
-    Pids = pids(Who, []),
+-spec count(tracees()) -> {non_neg_integer(), non_neg_integer(), [binary()]}.
+count(#{flags := []} = Tracees) ->
+    {length(ports(Tracees)), 0, []};
+count(#{new := New} = Tracees) ->
+    Pids = pids(Tracees, []),
     {Seen, Sensitive} = sensitive(Pids),
     _ = Pids =/= [] andalso Sensitive =:= length(Pids) andalso not New
         andalso throw({nothing, only_sensitive(Pids)}),
-    {length(Pids) + length(ports(Who)), Sensitive,
+    {length(Pids) + length(ports(Tracees)), Sensitive,
      sensitive_notes(Sensitive, Seen, length(Pids))}.
 
 only_sensitive([P]) ->
@@ -159,13 +159,13 @@ sensitive_notes(N, Seen, All) ->
     [format("~b~ts ~ts sensitive and cannot be traced",
             [N, Of, case N of 1 -> "process is"; _ -> "processes are" end])].
 
-pids(#{existing := Existing, given := Given} = Who, Own) ->
+pids(#{existing := Existing, given := Given} = Tracees, Own) ->
     Given1 = [P || P <- Given, is_pid(P)] -- Own,
     case Existing of
         false ->
             Given1;
         true ->
-            Out = maps:from_keys(Own ++ left_out(Who), true),
+            Out = maps:from_keys(Own ++ left_out(Tracees), true),
             All = [P || P <- processes(), not is_map_key(P, Out)],
             All ++ [P || P <- Given1, is_map_key(P, Out)]
     end.
@@ -181,9 +181,9 @@ left_out(#{flags := Flags}) ->
 
 ports(#{port_flags := []}) ->
     [];
-ports(#{existing := Existing, given := Given} = Who) ->
+ports(#{existing := Existing, given := Given} = Tracees) ->
     lists:usort([P || P <- Given, is_port(P)]
-                ++ [P || Existing, all_ports(Who), P <- erlang:ports()]).
+                ++ [P || Existing, all_ports(Tracees), P <- erlang:ports()]).
 
 %% Returns how many processes have answered, and how many of these are sensitive.
 %% Stops after a time limit, so that a process that does not answer cannot delay the
@@ -225,18 +225,18 @@ is_sensitive(P) ->
     end.
 
 %% @doc Returns notes on known defects of this VM that concern this tracing.
--spec defects(who()) -> [binary()].
-defects(Who) ->
+-spec defects(tracees()) -> [binary()].
+defects(Tracees) ->
     [format("OTP ~ts (erts ~ts): ~ts",
             [erlang:system_info(otp_release), erlang:system_info(version),
              Text])
      || {Name, _, told, Text} <- inviso_defects:known(),
-        concerns(Name, Who), inviso_defects:affected(Name)].
+        concerns(Name, Tracees), inviso_defects:affected(Name)].
 
 %% Returns true if a defect concerns this tracing. For dirty_tracee the note
 %% recommends --procs, so there is no note if the user has given --procs.
-concerns(dirty_tracee, #{flags := Flags} = Who) ->
-    Flags =/= [] andalso is_some(Who);
+concerns(dirty_tracee, #{flags := Flags} = Tracees) ->
+    Flags =/= [] andalso is_some(Tracees);
 concerns(link_inherits_not, #{flags := Flags}) ->
     lists:member(set_on_link, Flags);
 concerns(Name, #{flags := Flags}) when Name =:= late_receive;
@@ -249,13 +249,13 @@ concerns(_, _) -> false.
 %% @doc Sets the flags of new processes and new ports, and then returns the existing
 %% processes and ports for {@link walk/5}. In this order, processes that start
 %% meanwhile are traced too.
--spec begin_walk(who(), inviso_tracing:tracing(), [pid()]) ->
+-spec begin_walk(tracees(), inviso_tracing:tracing(), [pid()]) ->
           {ok, [pid() | port()]} | {error, term()}.
-begin_walk(Who, T, Workers) ->
-    case gc_elsewhere(Who) of
+begin_walk(Tracees, T, Workers) ->
+    case gc_elsewhere(Tracees) of
         false ->
-            case {new_processes(Who, T, Workers), new_ports(Who, T)} of
-                {ok, ok} -> {ok, to_walk(Who, T, Workers)};
+            case {new_processes(Tracees, T, Workers), new_ports(Tracees, T)} of
+                {ok, ok} -> {ok, to_walk(Tracees, T, Workers)};
                 {{error, _} = E, _} -> E;
                 {ok, {error, _} = E} -> E
             end;
@@ -263,17 +263,17 @@ begin_walk(Who, T, Workers) ->
             {error, {gc_traced_in_another_session, P}}
     end.
 
-to_walk(#{flags := []} = Who, _, _) -> ports(Who);
-to_walk(Who, T, Workers) ->
-    pids(Who, inviso_tracing:own(Workers, T)) ++ ports(Who).
+to_walk(#{flags := []} = Tracees, _, _) -> ports(Tracees);
+to_walk(Tracees, T, Workers) ->
+    pids(Tracees, inviso_tracing:own(Workers, T)) ++ ports(Tracees).
 
 new_processes(#{new := true, flags := [_ | _] = Flags}, T, Workers) ->
     inviso_tracing:flag_each(new, Flags, Workers, T);
 new_processes(_, _, _) ->
     ok.
 
-new_ports(#{new := New, port_flags := Flags} = Who, T) ->
-    ports_flags([new || New, all_ports(Who)], Flags, T).
+new_ports(#{new := New, port_flags := Flags} = Tracees, T) ->
+    ports_flags([new || New, all_ports(Tracees)], Flags, T).
 
 ports_flags([], _, _) ->
     ok;
@@ -286,7 +286,7 @@ ports_flags([P | Ports], Flags, T) ->
 %% @doc Sets the flags of the first `N' processes and ports of a list, and returns
 %% the others. One request sets the flags of all `N' processes, because the engine's
 %% server handles requests one by one.
--spec walk([pid() | port()], non_neg_integer(), who(),
+-spec walk([pid() | port()], non_neg_integer(), tracees(),
            inviso_tracing:tracing(), [pid()]) ->
           {ok, [pid() | port()]} | {error, term()}.
 walk(Walk, N, #{flags := Flags, port_flags := PortFlags}, T, Workers) ->

@@ -9,7 +9,7 @@
 
 -export_type([control/0]).
 
--record(control, {who = alone :: alone | {pid(), reference()},
+-record(control, {controller = alone :: alone | {pid(), reference()},
                   tag :: term(),
                   dependency :: timeout(),
                   timer = none :: reference() | none}).
@@ -34,8 +34,8 @@ new(Dependency, Tag) ->
 %% @doc Returns the stored facts.
 -spec facts(control()) -> #{control := none | pid(), tag := term(),
                             dependency := timeout()}.
-facts(#control{who = Who, tag = Tag, dependency = Dependency}) ->
-    #{control => case Who of
+facts(#control{controller = Controller, tag = Tag, dependency = Dependency}) ->
+    #{control => case Controller of
                      {Pid, _} -> Pid;
                      alone -> none
                  end,
@@ -55,11 +55,11 @@ change(Options, #control{dependency = Old} = Control) ->
 
 %% @doc Attaches a control component.
 -spec attach(pid(), term(), control()) -> control().
-attach(Pid, Tag, #control{who = {Pid, _}} = Control) ->
+attach(Pid, Tag, #control{controller = {Pid, _}} = Control) ->
     Control#control{tag = Tag};
 attach(Pid, Tag, #control{timer = Timer} = Control) ->
     _ = Timer =:= none orelse erlang:cancel_timer(Timer),
-    Control#control{who = {Pid, monitor(process, Pid)}, timer = none,
+    Control#control{controller = {Pid, monitor(process, Pid)}, timer = none,
                     tag = Tag}.
 
 %% @doc Attaches a control component if it may adopt the runtime component, and
@@ -69,7 +69,7 @@ attach(Pid, Tag, #control{timer = Timer} = Control) ->
 -spec adopt(pid(), term(), any | if_ref, control()) ->
           {ok, term(), control()}
         | {error, refused | {wrong_reference, term()}}.
-adopt(Pid, _Tag, _Condition, #control{who = {Other, _}}) when Other =/= Pid ->
+adopt(Pid, _Tag, _Condition, #control{controller = {Other, _}}) when Other =/= Pid ->
     {error, refused};
 adopt(_Pid, Tag, if_ref, #control{tag = Old}) when Tag =/= Old ->
     {error, {wrong_reference, Old}};
@@ -84,17 +84,17 @@ adopt(Pid, Tag, _Condition, #control{tag = Old} = Control) ->
 -spec handle(term(), {State :: term(), Status :: term()}, control()) ->
           {ok | attached | over, control()} | other.
 handle({'DOWN', Ref, process, Pid, _}, _Is,
-       #control{who = {Pid, Ref}} = Control) ->
-    alone(Control#control{who = alone});
+       #control{controller = {Pid, Ref}} = Control) ->
+    alone(Control#control{controller = alone});
 handle({timeout, Timer, running_alone}, _Is,
        #control{timer = Timer} = Control) ->
     {over, Control};
-handle({control, _Node, Pid}, Is, #control{who = alone, tag = Tag} = Control)
+handle({control, _Node, Pid}, Is, #control{controller = alone, tag = Tag} = Control)
   when is_pid(Pid) ->
     ok = inviso_message:reply({Pid, inviso_rt_connect},
                               {node(), self(), Tag, Is}),
     {attached, attach(Pid, Tag, Control)};
-handle({control, Node, undefined}, _Is, #control{who = alone} = Control) ->
+handle({control, Node, undefined}, _Is, #control{controller = alone} = Control) ->
     _ = is_needed(Control) andalso
         inviso_rt_auto:log("no control component on ~tp, and it depends on one",
                            [Node]),
@@ -115,6 +115,6 @@ alone(#control{dependency = Ms} = Control) ->
 %% @doc Sends the control component an event, which it passes on to its
 %% subscribers: see {@link inviso_c}.
 -spec tell(tuple(), control()) -> ok.
-tell(_Event, #control{who = alone}) -> ok;
-tell(Event, #control{who = {Pid, _}}) ->
+tell(_Event, #control{controller = alone}) -> ok;
+tell(Event, #control{controller = {Pid, _}}) ->
     inviso_message:reply({Pid, inviso_rt_event}, {self(), Event}).

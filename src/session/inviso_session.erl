@@ -454,17 +454,17 @@ count(From, #session{tracing = T} = S) ->
 
 %% Runs a client's request in a worker. Refuses the request if ?MAX_JOBS
 %% requests wait already, because each takes memory of the node.
-work(Who, {_, From} = Key, Fun, #session{jobs = Jobs} = S) ->
+work(Role, {_, From} = Key, Fun, #session{jobs = Jobs} = S) ->
     case length(Jobs) < ?MAX_JOBS of
-        true -> {noreply, job(Who, Key, Fun, S)};
+        true -> {noreply, job(Role, Key, Fun, S)};
         false -> answer(From, {error, failed, <<"too many requests wait">>}, S)
     end.
 
 %% Gives a job to a worker, and stores the job until it is done: if the worker
 %% is killed, its successor repeats the job.
-job(Who, Key, Fun, #session{jobs = Jobs} = S) ->
-    ok = inviso_worker:do(worker(Who, S), Key, Fun),
-    S#session{jobs = Jobs ++ [{Who, Key, Fun}]}.
+job(Role, Key, Fun, #session{jobs = Jobs} = S) ->
+    ok = inviso_worker:do(worker(Role, S), Key, Fun),
+    S#session{jobs = Jobs ++ [{Role, Key, Fun}]}.
 
 worker(reader, #session{reader = Pid}) -> Pid;
 worker(closer, #session{closer = Pid}) -> Pid.
@@ -526,9 +526,9 @@ handle_info(Message, #session{tracing = T} = S) ->
                   false -> S
               end}.
 
-again(Who, #session{jobs = Jobs} = S) ->
-    _ = [ok = inviso_worker:do(worker(Who, S), Key, Fun)
-         || {W, Key, Fun} <- Jobs, W =:= Who],
+again(Role, #session{jobs = Jobs} = S) ->
+    _ = [ok = inviso_worker:do(worker(Role, S), Key, Fun)
+         || {W, Key, Fun} <- Jobs, W =:= Role],
     S.
 
 %% Starts a worker in place of a killed one, and excludes the new worker from

@@ -77,7 +77,7 @@ clients() ->
 others() ->
     Ours = length(inviso_push:users()) > 0,
     Sessions = inviso_other_tools:sessions(),
-    By = fun(Who) -> traced_by(Who, Sessions, Ours) end,
+    By = fun(Tracee) -> traced_by(Tracee, Sessions, Ours) end,
     Found = to_come(By) ++ walked(By) ++ seq_trace(Ours),
     apis() ++ sessions_of_others(Sessions, Found) ++ [text(F) || F <- Found]
         ++ patterns(Ours).
@@ -103,8 +103,8 @@ sessions_of_others(Sessions, Found) ->
 %% Returns the tracers of processes and ports that do not exist yet.
 to_come(By) ->
     [{Kind, Session, Tracer, flags(Flags)}
-     || {Kind, Who} <- [{new_processes, new}, {new_ports, new_ports}],
-        {Session, Tracer, Flags} <- By(Who)].
+     || {Kind, Tracee} <- [{new_processes, new}, {new_ports, new_ports}],
+        {Session, Tracer, Flags} <- By(Tracee)].
 
 walked(TracedBy) ->
     All = processes(),
@@ -131,8 +131,8 @@ count([{Session, Tracer, Flags} | Rest], Acc) ->
 
 %% Returns the tracing of a process by other tools. While inviso traces on this
 %% node, a tracer {inviso_tracer, _} belongs to inviso.
-traced_by(Who, Sessions, Ours) ->
-    [T || {_, Tracer, _} = T <- inviso_other_tools:tracers(Who, Sessions),
+traced_by(Tracee, Sessions, Ours) ->
+    [T || {_, Tracer, _} = T <- inviso_other_tools:tracers(Tracee, Sessions),
           not (Ours andalso is_ours(Tracer))].
 
 is_ours({inviso_tracer, _}) -> true;

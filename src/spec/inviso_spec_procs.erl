@@ -8,15 +8,15 @@
 
 -export([parse/1]).
 
--export_type([who/0]).
+-export_type([tracee/0]).
 
--type who() :: all | new | existing | pid() | port().
+-type tracee() :: all | new | existing | pid() | port().
 
 -define(MAX_BYTES, 1024).
 
 %% @doc Parses a text, and finds the process or port that it names.
 -spec parse(binary()) ->
-          {ok, who()} | {error, usage | nothing, binary()}.
+          {ok, tracee()} | {error, usage | nothing, binary()}.
 parse(Text) when byte_size(Text) =< ?MAX_BYTES ->
     case unicode:characters_to_list(Text) of
         Chars when is_list(Chars) -> find(string:trim(Chars));
@@ -103,7 +103,7 @@ name(Chars, Shown) ->
 registered_as(Name, Shown) ->
     case whereis(Name) of
         undefined -> not_registered(atom_to_list(Name), Shown);
-        Who -> {ok, Who}
+        Tracee -> {ok, Tracee}
     end.
 
 not_registered(Chars, Shown) ->

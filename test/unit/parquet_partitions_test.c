@@ -184,11 +184,11 @@ static void finish(struct world *w)
 /* Returns the number of a process of a node. */
 static uint32_t process(struct world *w, const char *node, size_t len)
 {
-	struct inv_who who = { .number = 7, .kind = INV_TOK_PID };
+	struct inv_row_process process = { .number = 7, .kind = INV_TOK_PID };
 
-	who.node = inv_words_add(&w->cast.words, node, len);
-	assert_int_not_equal(who.node, 0);
-	return inv_cast_add(&w->cast, &who, NULL, 0);
+	process.node = inv_words_add(&w->cast.words, node, len);
+	assert_int_not_equal(process.node, 0);
+	return inv_cast_add(&w->cast, &process, NULL, 0);
 }
 
 /* Writes a call with `len' bytes of arguments. process and time may be 0: not
@@ -204,7 +204,7 @@ static void call(struct world *w, uint32_t process, int64_t ts, size_t len)
 			(struct inv_cell){ .kind = INV_CELL_INT, .i = ts };
 	if (process)
 		cells[INV_CALLS_PROCESS] =
-			(struct inv_cell){ .kind = INV_CELL_WHO,
+			(struct inv_cell){ .kind = INV_CELL_PROCESS,
 					   .number = process };
 	cells[INV_CALLS_ARGS].kind = INV_CELL_TEXT;
 	cells[INV_CALLS_ARGS].text.p = args;

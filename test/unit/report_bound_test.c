@@ -88,14 +88,15 @@ static void highest_values_are_kept(void **state)
 static void bins_become_longer(void **state)
 {
 	static struct inv_timeline t;
-	struct inv_who who[5000];
-	const struct inv_cast cast = { .v = who, .n = 5000 };
+	struct inv_row_process process[5000];
+	const struct inv_cast cast = { .v = process, .n = 5000 };
 	uint64_t all = 0, of_lanes = 0;
 
 	(void)state;
-	memset(who, 0, sizeof(who));
+	memset(process, 0, sizeof(process));
 	for (uint32_t i = 0; i < 5000; i++)
-		who[i] = (struct inv_who){ .number = i, .kind = INV_TOK_PID };
+		process[i] = (struct inv_row_process){ .number = i,
+						       .kind = INV_TOK_PID };
 	assert_int_equal(inv_timeline_init(&t), 0);
 	for (int64_t i = 0; i < 10000; i++) {
 		const struct inv_slice s = { .top = { .value = i },

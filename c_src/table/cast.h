@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef INV_TABLE_WHO_H
-#define INV_TABLE_WHO_H
+#ifndef INV_TABLE_CAST_H
+#define INV_TABLE_CAST_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
  * the name that its process had at that time. A struct of zeros is empty. Each
  * process takes about 60 bytes of memory.
  */
-struct inv_who {
+struct inv_row_process {
 	uint64_t number;
 	uint64_t serial;
 	uint32_t node; /* name of the node: number in inv_words */
@@ -25,7 +25,7 @@ struct inv_who {
 			  name is known, `number' is its word */
 };
 
-struct inv_what {
+struct inv_row_function {
 	uint64_t hash;
 	uint32_t module; /* module and function: numbers in inv_words */
 	uint32_t function;
@@ -36,9 +36,9 @@ struct inv_what {
 
 struct inv_cast {
 	struct inv_words words;
-	struct inv_who *v; /* process i is v[i - 1] */
+	struct inv_row_process *v; /* process i is v[i - 1] */
 	uint32_t n;
-	struct inv_what *functions; /* function i is functions[i - 1] */
+	struct inv_row_function *functions; /* function i is functions[i - 1] */
 	uint32_t n_functions;
 	/* private */
 	uint32_t cap, cap_functions;
@@ -51,18 +51,19 @@ struct inv_cast {
 void inv_cast_release(struct inv_cast *w);
 
 /* Returns the number of a process, or 0 if memory is exhausted. `name' is the
- * text of its name, and len is 0 if the name is not known. who->name is not
+ * text of its name, and len is 0 if the name is not known. process->name is not
  * used. */
-uint32_t inv_cast_add(struct inv_cast *w, const struct inv_who *who,
+uint32_t inv_cast_add(struct inv_cast *w, const struct inv_row_process *process,
 		      const void *name, size_t len);
 
 /* Returns the number of a function, or 0 if memory is exhausted. */
 uint32_t inv_cast_function(struct inv_cast *w, const struct inv_mfa *m);
 
 /* Returns a hash of the process that does not depend on its name. */
-uint64_t inv_who_hash(const struct inv_who *who);
+uint64_t inv_row_process_hash(const struct inv_row_process *process);
 
 /* Appends <0.88.0> or #Port<0.5>. Appends nothing if only the name is known. */
-void inv_who_pid(const struct inv_who *who, struct inv_buf *out);
+void inv_row_process_pid(const struct inv_row_process *process,
+			 struct inv_buf *out);
 
 #endif

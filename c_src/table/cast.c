@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "table/who.h"
+#include "table/cast.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,24 +22,26 @@ static uint64_t mix(uint64_t h, uint64_t x)
 	return h ^ h >> 32;
 }
 
-uint64_t inv_who_hash(const struct inv_who *who)
+uint64_t inv_row_process_hash(const struct inv_row_process *process)
 {
-	uint64_t h = mix(who->number, who->serial);
+	uint64_t h = mix(process->number, process->serial);
 
-	return mix(h, (uint64_t)who->node << 8 | who->kind);
+	return mix(h, (uint64_t)process->node << 8 | process->kind);
 }
 
-static bool same(const struct inv_who *a, const struct inv_who *b)
+static bool same(const struct inv_row_process *a,
+		 const struct inv_row_process *b)
 {
 	return a->number == b->number && a->serial == b->serial &&
 	       a->node == b->node && a->kind == b->kind;
 }
 
-static uint32_t *slot_of(const struct inv_cast *w, const struct inv_who *who)
+static uint32_t *slot_of(const struct inv_cast *w,
+			 const struct inv_row_process *process)
 {
-	uint32_t i = (uint32_t)inv_who_hash(who) & (w->n_slots - 1);
+	uint32_t i = (uint32_t)inv_row_process_hash(process) & (w->n_slots - 1);
 
-	while (w->slots[i] && !same(&w->v[w->slots[i] - 1], who))
+	while (w->slots[i] && !same(&w->v[w->slots[i] - 1], process))
 		i = (i + 1) & (w->n_slots - 1);
 	return &w->slots[i];
 }
@@ -92,15 +94,15 @@ static bool is_named(struct inv_cast *w, uint32_t number, const void *name,
 	return n == len && !memcmp(text, name, n);
 }
 
-uint32_t inv_cast_add(struct inv_cast *w, const struct inv_who *who,
+uint32_t inv_cast_add(struct inv_cast *w, const struct inv_row_process *process,
 		      const void *name, size_t len)
 {
-	struct inv_who *v;
+	struct inv_row_process *v;
 	uint32_t *slot;
 
 	if (w->n_keys * 2 >= w->n_slots && !grow_slots(w))
 		return 0;
-	slot = slot_of(w, who);
+	slot = slot_of(w, process);
 	if (*slot && is_named(w, *slot, name, len))
 		return *slot;
 	v = more(w->v, w->n, &w->cap, sizeof(*v));
@@ -108,7 +110,7 @@ uint32_t inv_cast_add(struct inv_cast *w, const struct inv_who *who,
 		return 0;
 	w->v = v;
 	v += w->n;
-	*v = *who;
+	*v = *process;
 	v->name = len ? inv_words_add(&w->words, name, len) : 0;
 	if (len && !v->name)
 		return 0;
@@ -135,7 +137,7 @@ static uint32_t *function_slot(const struct inv_cast *w,
 	uint32_t i = (uint32_t)hash & (w->n_function_slots - 1);
 
 	for (;; i = (i + 1) & (w->n_function_slots - 1)) {
-		const struct inv_what *x;
+		const struct inv_row_function *x;
 
 		if (!w->function_slots[i])
 			break;
@@ -186,7 +188,7 @@ static uint32_t print_mfa(struct inv_cast *w, const struct inv_mfa *m)
 
 uint32_t inv_cast_function(struct inv_cast *w, const struct inv_mfa *m)
 {
-	struct inv_what *v;
+	struct inv_row_function *v;
 	uint32_t *slot;
 
 	if (w->n_functions * 2 >= w->n_function_slots &&
@@ -214,15 +216,16 @@ uint32_t inv_cast_function(struct inv_cast *w, const struct inv_mfa *m)
 
 /* --- texts ---------------------------------------------------------------- */
 
-void inv_who_pid(const struct inv_who *who, struct inv_buf *out)
+void inv_row_process_pid(const struct inv_row_process *process,
+			 struct inv_buf *out)
 {
-	if (who->kind == INV_TOK_ATOM)
+	if (process->kind == INV_TOK_ATOM)
 		return;
-	inv_buf_puts(out, who->kind == INV_TOK_PID ? "<0." : "#Port<0.");
-	inv_buf_u64(out, who->number);
-	if (who->kind == INV_TOK_PID) {
+	inv_buf_puts(out, process->kind == INV_TOK_PID ? "<0." : "#Port<0.");
+	inv_buf_u64(out, process->number);
+	if (process->kind == INV_TOK_PID) {
 		inv_buf_putc(out, '.');
-		inv_buf_u64(out, who->serial);
+		inv_buf_u64(out, process->serial);
 	}
 	inv_buf_putc(out, '>');
 }
