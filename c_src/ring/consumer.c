@@ -288,6 +288,9 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 	word = atomic_load_explicit(&slot->commit, memory_order_acquire);
 	now = (struct commit){ INV_COMMIT_EV(word), INV_COMMIT_DEF(word),
 			       INV_COMMIT_N(word) };
+	/* The event may have been committed since the caller looked. */
+	if (now.n && large_of(slot))
+		open = false;
 	if (!slot_is_sound(c, slot, pos, &now))
 		return INV_EDAMAGED;
 

@@ -51,7 +51,7 @@ ok 'and no other' no_leftover full
 
 # Compares all rows of all tables. $partition: arguments of merge. $reader: the
 # script that reads the files.
-partition= reader=parquet
+partition='' reader=parquet
 same_rows() { # LOG...
 	rm -rf F.db Q rows
 	mkdir rows
@@ -101,7 +101,7 @@ if [ -f "$npm/installed" ] && command -v node >/dev/null; then
 	}
 	ok 'times have nanoseconds' has_ns
 	if [ -n "${INVISO_SOAK:-}" ] && [ -d "$npm/node_modules/chdb" ]; then
-		reader=clickhouse partition=
+		reader=clickhouse partition=''
 		ok 'ClickHouse has the rows of SQLite' same_rows "$frozen/2" "$frozen/3/nth.log"
 		ok 'ClickHouse: with losses' same_rows plain.log
 		ok 'ClickHouse: damaged logs' same_rows damaged

@@ -89,7 +89,7 @@ cp test/soak "$dir/soak/test"
 # shellcheck disable=SC2016  # $ is for the job
 printf '#!/bin/sh\n[ "$1" != --can-isolate ] || exit 0\nkill -9 $$\n' >"$dir/soak/test/job"
 chmod +x "$dir/soak/test/job"
-echo 'cli lost' >"$dir/soak/test/soak.list"
+echo 'unit lost' >"$dir/soak/test/soak.list"
 TIME=5 SEED=1 JOBS=1 "$dir/soak/test/soak" >"$dir/out" 2>&1
 tail -n 1 "$dir/out" | grep -q '^0 passed, [1-9][0-9]* failed$'
 point $? 'a job that soak loses is a failure'
@@ -108,9 +108,9 @@ elif [ "$INVISO_SEED" = "$(cat "$LOGS/$1/seed")" ]; then
 	echo "$1 $2 1 0 0 0 -" >>"$LOGS/results"
 fi
 END
-echo 'cli pauses' >"$dir/soak/test/soak.list"
+echo 'unit pauses' >"$dir/soak/test/soak.list"
 RERUN=2 TIME=3 SEED=7 JOBS=1 "$dir/soak/test/soak" >"$dir/out" 2>&1
-grep -q '^flaky: passed the second time: cli:pauses$' "$dir/out" &&
+grep -q '^flaky: passed the second time: unit:pauses$' "$dir/out" &&
 	[ "$(tail -n 1 "$dir/out")" = '1 passed, 0 failed' ]
 point $? 'a test of soak can run a second time'
 

@@ -166,8 +166,62 @@ static void run_once(enum inv_keep keep, uint32_t n_large)
 	build_close(&run.b);
 }
 
+/* --- a large event is committed while the consumer looks at its packet ------- */
+
+static struct inv_producer *late; /* its packet is open, with no event */
+static int late_slot;
+static uint64_t late_ns;
+
+void inv_testpoint(const char *name);
+void inv_testpoint(const char *name)
+{
+	struct inv_producer *p = late;
+
+	if (!p || strcmp(name, "ring.held") != 0)
+		return;
+	late = NULL;
+	build_large_commit(p, late_slot, 5000, late_ns);
+}
+
+static void take(struct run *run, struct inv_consumer *c, uint64_t first)
+{
+	struct inv_fragment f;
+
+	CHECK(!inv_consumer_next(c, inv_consumer_top(c), INV_TAKE_OPEN, &f));
+	CHECK(f.n_events == 1 && f.first_event == first);
+	inv_journal_commit(run->b.ctl, 0, &f.next, &(struct inv_log_pos){ 0 });
+	inv_consumer_advance(c, &f.next);
+	inv_consumer_release(c);
+}
+
+/* The packet is open when the consumer begins to look at it. */
+static void commit_late(void)
+{
+	static struct run run;
+	struct inv_producer *p = run.b.p;
+	struct inv_consumer c;
+
+	build_n_large = 1;
+	build_open(&run.b, -1, 1, 16, 4096, INV_KEEP_NEWEST, "/nowhere");
+	CHECK(inv_consumer_init(&c, run.b.ctl, run.b.len, 0) >= 0);
+	late_ns = build_now();
+	inv_producer_offer(p);
+	CHECK(!inv_producer_open_new(p, late_ns));
+	late_slot = inv_producer_claim(p);
+	CHECK(late_slot >= 0);
+	late = p;
+	take(&run, &c, 0);
+	CHECK(!late);
+	/* The packet is complete, and the consumer does not look at it again. */
+	CHECK(c.pos.seq == p->seq + 1);
+	CHECK(build_event(p, 9));
+	take(&run, &c, 1);
+	build_close(&run.b);
+}
+
 int main(void)
 {
+	commit_late();
 	run_once(INV_KEEP_OLDEST, 1);
 	run_once(INV_KEEP_OLDEST, 4);
 	run_once(INV_KEEP_NEWEST, 1);

@@ -178,24 +178,17 @@ static inline int build_event(struct inv_producer *p, unsigned pad)
 	return 1;
 }
 
-/* Writes one event into a large slot, as write_large of nif/record.c does. Returns
- * 1 if the event was recorded, and 0 if not. */
-static inline int build_large_event(struct inv_producer *p, unsigned pad)
+/* Writes one event into the large slot i of the open packet. */
+static inline void build_large_commit(struct inv_producer *p, int i,
+				      unsigned pad, uint64_t now)
 {
 	static const uint8_t pid[] = { INV_DEF_PID, 2, 77, 0 };
-	struct inv_ring_large *large;
-	uint8_t *q;
-	uint64_t now = build_now();
+	struct inv_ring_large *large = inv_large_at(&p->large, (uint32_t)i);
 	uint64_t number = p->next_event;
+	uint8_t *q;
 	uint32_t len;
-	int i, k;
+	int k;
 
-	inv_producer_offer(p);
-	if (inv_producer_open_new(p, now) || (i = inv_producer_claim(p)) < 0) {
-		inv_producer_drop(p, INV_LOSS_FULL);
-		return 0;
-	}
-	large = inv_large_at(&p->large, (uint32_t)i);
 	memcpy(large->data + p->large.data_len - sizeof(pid), pid, sizeof(pid));
 	q = large->data + 4;
 	*q++ = INV_TAG_RECEIVE;
@@ -212,6 +205,21 @@ static inline int build_large_event(struct inv_producer *p, unsigned pad)
 		large->data[k] = (uint8_t)((len & 0x7f) | (k < 3 ? 0x80 : 0));
 	inv_producer_commit_large(p, (uint32_t)i, (uint32_t)(q - large->data),
 				  sizeof(pid), now);
+}
+
+/* Writes one event into a large slot, as write_large of nif/record.c does. Returns
+ * 1 if the event was recorded, and 0 if not. */
+static inline int build_large_event(struct inv_producer *p, unsigned pad)
+{
+	uint64_t now = build_now();
+	int i;
+
+	inv_producer_offer(p);
+	if (inv_producer_open_new(p, now) || (i = inv_producer_claim(p)) < 0) {
+		inv_producer_drop(p, INV_LOSS_FULL);
+		return 0;
+	}
+	build_large_commit(p, i, pad, now);
 	return 1;
 }
 
