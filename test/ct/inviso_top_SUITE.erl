@@ -86,7 +86,7 @@ nodes_and_processes(Config) ->
     [One, Two] = footprints(Nodes),
     Objects = once(["--every", "600ms", "--for", "2s"], Config),
     Measured = of_type(<<"node">>, Objects),
-    [[] = [binary(N) || N <- Nodes] -- [Name || #{<<"node">> := Name} <- Measured]],
+    [] = [binary(N) || N <- Nodes] -- [Name || #{<<"node">> := Name} <- Measured],
     _ = [is_node(O) || O <- Measured],
     [is_process(Name, Key, Least, 2, Objects)
      || {Name, Key, Least}
