@@ -13,7 +13,7 @@ in_chroot() {
 	chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 \
 		PATH=/usr/sbin:/usr/bin:/sbin:/bin INVISO_NO_BUILD=1 \
 		CT_TIMEOUT="${CT_TIMEOUT:-1800}" CI="${CI:-}" JOBS="$JOBS" \
-		RERUN="${RERUN:-}" INVISO_MATRIX=1 \
+		RERUN="${RERUN:-}" INVISO_MATRIX="$INVISO_MATRIX" \
 		${INVISO_MATCH_CASES:+INVISO_MATCH_CASES="$INVISO_MATCH_CASES"} \
 		"$@"
 }
