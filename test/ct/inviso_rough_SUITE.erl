@@ -235,16 +235,21 @@ commands_at_once(Config) ->
 %%---------------------------------------------------------------------------
 %% Difficult tracees
 
-%% A process calls again and again with a huge argument, for instance 100 MB.
+%% A process calls again and again with a huge argument, for instance 100 MB. A
+%% slow machine needs seconds to build the argument: the trace begins after it.
 huge_terms(Config) ->
     Node = a_node(Config),
     [begin
-         Pid = ?NODE:run(Node, "T = " ++ Term ++ ", L = fun L() ->"
+         Pid = ?NODE:run(Node, "T = " ++ Term ++ ", register(ready, self()),"
+                         " L = fun L() ->"
                          " lists:last([T]), timer:sleep(100), L() end, L()."),
-         #{status := 0, out := Out, ms := Ms} =
-             run(Config, Node, ["trace", "--events", "6", "--json",
-                                "lists:last/1"]),
+         ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [ready]) =:= Pid end),
+         Result = run(Config, Node, ["trace", "--for", "100s", "--events", "6",
+                                     "--json", "lists:last/1"]),
          true = ?NODE:call(Node, erlang, exit, [Pid, kill]),
+         ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [ready])
+                                 =:= undefined end),
+         {Term, #{status := 0, out := Out, ms := Ms}} = {Term, Result},
          6 = length(?LIB:json(Out)),
          {Term, true} = {Term, byte_size(Out) < 200000},
          says(Out, "\"truncated\":"),
