@@ -244,7 +244,7 @@ huge_terms(Config) ->
                          " L = fun L() ->"
                          " lists:last([T]), timer:sleep(100), L() end, L()."),
          ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [ready]) =:= Pid end),
-         Result = run(Config, Node, ["trace", "--for", "100s", "--events", "6",
+         Result = run(Config, Node, ["trace", "--events", "6",
                                      "--json", "lists:last/1"]),
          true = ?NODE:call(Node, erlang, exit, [Pid, kill]),
          ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [ready])
