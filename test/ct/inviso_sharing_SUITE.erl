@@ -187,6 +187,7 @@ durations_of_two(Config) ->
                     binary_to_integer(N) > 700]
          || S <- [A, B]],
     200 = length(OfA),
+    {[], []} = {OfA -- OfB, OfB -- OfA},
     OfA = OfB,
     clean(Config, Guard, [A, B]).
 
