@@ -19,7 +19,7 @@ struct inv_paths_frame;
  */
 struct inv_open_call {
 	uint64_t mfa;	     /* hash of the function, as in struct inv_mfa */
-	int64_t begin_ns;    /* Erlang monotonic time */
+	int64_t begin_ns;    /* on the clock of the events */
 	int64_t begin_ts_ns; /* Erlang system time */
 	int64_t inner_ns;    /* time in ended calls inside this call */
 	uint64_t item;	     /* number of the item with the call's event */

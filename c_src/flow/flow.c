@@ -334,7 +334,7 @@ static int call(struct inv_flow *f, const struct inv_item *it,
 		return INV_ENOMEM;
 	c->frame = frame;
 	c->mfa = f->mfa.hash;
-	c->begin_ns = it->erl_ns;
+	c->begin_ns = it->mono_ns;
 	c->begin_ts_ns = it->ts_ns;
 	c->item = f->items;
 	c->ends = f->feeds[it->feed].marks;
@@ -358,7 +358,7 @@ static int set_call(struct inv_flow *f, const struct inv_item *it,
 		    const struct inv_ended_call *ended)
 {
 	const struct inv_open_call *c = &ended->call;
-	int64_t duration = inv_calls_between(c->begin_ns, it->erl_ns);
+	int64_t duration = inv_calls_between(c->begin_ns, it->mono_ns);
 
 	f->call = (struct inv_call){
 		.end = end,
@@ -435,7 +435,7 @@ static int ended(struct inv_flow *f, const struct inv_item *it,
 		f->unmatched++;
 		return 0;
 	}
-	inv_calls_end(calls, c, it->erl_ns, &x);
+	inv_calls_end(calls, c, it->mono_ns, &x);
 	learn(f, it->node, calls, &x);
 	if (set_call(f, it, calls, end, &x))
 		return INV_ENOMEM;
@@ -730,7 +730,7 @@ static int gc_begins(struct inv_flow *f, const struct inv_item *it,
 	*inv_process_gc(p) = (struct inv_open_gc){
 		.open = true,
 		.major = inv_gc_is_major(it->ev.tag),
-		.begin_ns = it->erl_ns,
+		.begin_ns = it->mono_ns,
 		.words = inv_gc_words(&it->ev, f->cursor),
 		.item = f->items,
 	};
@@ -750,7 +750,7 @@ static void gc_ends(struct inv_flow *f, const struct inv_item *it,
 		f->gc = (struct inv_gc){
 			.major = gc->major,
 			.duration_ns =
-				inv_calls_between(gc->begin_ns, it->erl_ns),
+				inv_calls_between(gc->begin_ns, it->mono_ns),
 			.before = gc->words * 8,
 			.after = inv_gc_words(&it->ev, f->cursor) * 8,
 		};

@@ -12,7 +12,7 @@
 struct inv_open_gc {
 	bool open;
 	bool major;
-	int64_t begin_ns; /* Erlang monotonic time */
+	int64_t begin_ns; /* on the clock of the events */
 	uint64_t words;	  /* the heap before */
 	uint64_t item;	  /* number of the item */
 };

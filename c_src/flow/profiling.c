@@ -80,7 +80,7 @@ static void add_around(struct inv_flow *f, const struct inv_item *it)
 
 	for (uint32_t i = calls->n - 1; i > 0; i--) {
 		const struct inv_open_call *c = &calls->v[i - 1];
-		int64_t all = inv_calls_between(c->begin_ns, it->erl_ns);
+		int64_t all = inv_calls_between(c->begin_ns, it->mono_ns);
 		int64_t rest = inv_calls_between(inner, all);
 
 		add(f->opts.profile, c->frame,

@@ -68,6 +68,12 @@ struct inv_item {
 	int64_t ts_ns;
 	int64_t moved_ns; /* part of ts_ns: a correction of the node's clock */
 	int64_t erl_ns;	  /* Erlang monotonic time */
+	/*
+	 * The clock of the events, in ns: durations are measured with it. The
+	 * times above are computed from it with the anchors of the log, so in
+	 * two logs of the same calls they differ by their rounding.
+	 */
+	int64_t mono_ns;
 	/* Facts about the event, which the flow has derived from earlier items
 	 * (flow/flow.h). NULL: the item did not go through the flow. */
 	const struct inv_facts *facts;

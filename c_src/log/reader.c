@@ -180,6 +180,7 @@ static int last_items(struct inv_reader *r)
 	it->stream = UINT32_MAX;
 	it->lost.n = r->losses.at[r->losses.n].n;
 	it->lost.reason = r->losses.at[r->losses.n].reason;
+	it->mono_ns = (int64_t)r->last_ns;
 	inv_clock_at(&r->clock, r->last_ns, &it->ts_ns, &it->erl_ns);
 	return 0;
 }
@@ -194,6 +195,7 @@ static void give(struct inv_reader *r, struct inv_reader_stream *x)
 	r->given = x;
 	r->last_ns = s->mono_ns;
 	it->stream = s->number;
+	it->mono_ns = (int64_t)s->mono_ns;
 	inv_clock_at(&r->clock, s->mono_ns, &it->ts_ns, &it->erl_ns);
 	if (s->is_loss) {
 		it->kind = INV_ITEM_LOSS;

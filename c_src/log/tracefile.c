@@ -51,6 +51,7 @@ static void give_event(struct tracefile *t, const struct inv_source *src)
 		check_kind(t, src);
 		it->ts_ns = t->event.ts_ns;
 		it->erl_ns = t->event.ts_ns;
+		it->mono_ns = t->event.ts_ns;
 	}
 	if (t->event.is_drop) {
 		give_loss(it, t->event.dropped, INV_LOST_TRACER);

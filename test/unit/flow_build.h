@@ -89,7 +89,9 @@ static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 	memset(&f->item, 0, sizeof(f->item));
 	f->item.kind = INV_ITEM_EVENT;
 	f->item.node = &f->node;
-	f->item.erl_ns = f->now;
+	f->item.mono_ns = f->now;
+	/* Erlang's clock is corrected, and runs faster. */
+	f->item.erl_ns = (int64_t)((uint64_t)f->now + (uint64_t)f->now / 7);
 	f->item.ts_ns = (int64_t)(1000000 + (uint64_t)f->now);
 	f->item.feed = f->feed;
 	f->item.ev.tag = (uint8_t)tag;
