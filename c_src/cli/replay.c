@@ -190,14 +190,15 @@ static bool wants(struct show *s, const struct inv_item *item,
 
 /*
  * Returns the request under a key of its first event, or NULL if there is no
- * memory.
+ * memory. The key has the time on the clock of the events: the other times of an
+ * event change a little when the next anchor of its log has arrived.
  */
 static struct inv_replay_request *get(struct inv_replay *r,
 				      const struct inv_item *item,
 				      const struct inv_seq *seq)
 {
 	const uint64_t all[3] = { inv_seq_process(seq), seq->cur,
-				  (uint64_t)inv_item_recorded_ns(item) };
+				  (uint64_t)item->mono_ns };
 	uint64_t key = XXH3_64bits(all, sizeof(all));
 	struct inv_replay_request *x;
 

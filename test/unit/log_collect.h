@@ -16,6 +16,7 @@
  * for a note its kind. */
 struct got {
 	int64_t ts;
+	int64_t mono;
 	int64_t n; /* argument, or number of lost events */
 	int lost;  /* reason; -1: an event; -2: a note; -3: an early note */
 	uint32_t stream;
@@ -79,6 +80,7 @@ static inline void collect_item(struct collected *c,
 	g = &c->got[c->n++];
 	memset(g, 0, sizeof(*g));
 	g->ts = item->ts_ns;
+	g->mono = item->mono_ns;
 	g->stream = item->stream;
 	snprintf(g->node, sizeof(g->node), "%s", item->node->name);
 	if (item->kind == INV_ITEM_LOSS) {

@@ -383,6 +383,31 @@ static void a_log_without_an_end_is_reported(void **state)
 	build_release(&b);
 }
 
+/* A growing log is read again and again. The next anchor changes the times of
+ * its last events, but not their times on the clock of the events. */
+static void the_clock_of_events_needs_no_anchor(void **state)
+{
+	struct build b = { 0 };
+	struct collected c[2];
+
+	(void)state;
+	build_head(&b, "a@h", 1, 0);
+	build_anchor(&b, 0, 1000, 0);
+	build_begin(&b, 0, 500000);
+	build_event(&b, 500000, 1);
+	build_end(&b);
+	for (unsigned i = 0; i < 2; i++) {
+		if (i)
+			build_anchor(&b, 1000000, 1100, 0);
+		collect_one(&c[i], b.file.data, b.file.len);
+		assert_int_equal(c[i].n, 1);
+		assert_int_equal(c[i].got[0].ts, i ? 501050 : 501000);
+		assert_int_equal(c[i].got[0].mono, 500000);
+		collect_release(&c[i]);
+	}
+	build_release(&b);
+}
+
 static void a_file_can_have_packets_of_both_versions(void **state)
 {
 	struct build b = { .version_1 = 1 };
@@ -459,6 +484,7 @@ int main(void)
 		cmocka_unit_test(a_repeated_packet_is_read_once),
 		cmocka_unit_test(events_that_two_packets_have_are_read_once),
 		cmocka_unit_test(a_log_without_an_end_is_reported),
+		cmocka_unit_test(the_clock_of_events_needs_no_anchor),
 		cmocka_unit_test(a_file_can_have_packets_of_both_versions),
 		cmocka_unit_test(a_note_of_any_kind_is_no_event),
 	};
