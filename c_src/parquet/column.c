@@ -28,17 +28,28 @@ void inv_parquet_column_release(struct inv_parquet_column *c)
 
 /* --- values --------------------------------------------------------------- */
 
+/* Makes room for the levels of n more rows. */
+static int more_levels(struct inv_parquet_column *c, size_t n)
+{
+	size_t cap = c->cap_rows ? c->cap_rows * 2 : 4096;
+	uint32_t *more;
+
+	if (n <= c->cap_rows - c->rows)
+		return 0;
+	if (cap < c->rows + n)
+		cap = c->rows + n;
+	more = realloc(c->levels, cap * sizeof(*more));
+	if (!more)
+		return INV_ENOMEM;
+	c->levels = more;
+	c->cap_rows = cap;
+	return 0;
+}
+
 static int add_level(struct inv_parquet_column *c, uint32_t level)
 {
-	if (c->rows == c->cap_rows) {
-		size_t cap = c->cap_rows ? c->cap_rows * 2 : 4096;
-		uint32_t *more = realloc(c->levels, cap * sizeof(*more));
-
-		if (!more)
-			return INV_ENOMEM;
-		c->levels = more;
-		c->cap_rows = cap;
-	}
+	if (more_levels(c, 1))
+		return INV_ENOMEM;
 	c->levels[c->rows++] = level;
 	return 0;
 }
@@ -49,20 +60,48 @@ int inv_parquet_column_null(struct inv_parquet_column *c)
 	return add_level(c, 0);
 }
 
-int inv_parquet_column_int(struct inv_parquet_column *c, int64_t v)
+/* Adds the bounds of the values and their levels, and counts them. */
+static void note_ints(struct inv_parquet_column *c, const int64_t *v,
+		      const uint32_t *levels, size_t n)
 {
-	uint32_t flag = v != 0;
+	for (size_t i = 0; i < n; i++) {
+		c->levels[c->rows++] = levels[i];
+		if (!levels[i])
+			continue;
+		if (!c->n || v[i] < c->least)
+			c->least = v[i];
+		if (!c->n || v[i] > c->most)
+			c->most = v[i];
+		c->n++;
+	}
+}
 
-	if (!c->n || v < c->least)
-		c->least = v;
-	if (!c->n || v > c->most)
-		c->most = v;
-	c->n++;
-	if (c->kind == INV_PARQUET_BOOL)
-		inv_buf_put(&c->values, &flag, sizeof(flag));
-	else
-		inv_buf_put(&c->values, &v, sizeof(v));
-	return c->values.error ? c->values.error : add_level(c, 1);
+int inv_parquet_column_ints(struct inv_parquet_column *c, const int64_t *v,
+			    const uint32_t *levels, size_t n)
+{
+	uint8_t *w = inv_buf_reserve(&c->values, n * sizeof(*v));
+	size_t before = c->n;
+
+	if (!w || more_levels(c, n))
+		return INV_ENOMEM;
+	note_ints(c, v, levels, n);
+	c->nulls += n - (c->n - before);
+	if (c->kind == INV_PARQUET_BOOL) {
+		uint32_t *to = (uint32_t *)(void *)w;
+
+		for (size_t i = 0; i < n; i++)
+			if (levels[i])
+				*to++ = v[i] != 0;
+		inv_buf_commit(&c->values, (c->n - before) * sizeof(*to));
+	} else {
+		int64_t *to = (int64_t *)(void *)w;
+
+		for (size_t i = 0; i < n; i++)
+			if (levels[i])
+				*to++ = v[i];
+		inv_buf_commit(&c->values, (c->n - before) * sizeof(*to));
+	}
+	return 0;
 }
 
 static void put_text(struct inv_buf *b, const uint8_t *p, size_t len)
@@ -143,24 +182,51 @@ static int grow_slots(struct inv_parquet_column *c)
 	return 0;
 }
 
-int inv_parquet_column_number(struct inv_parquet_column *c,
-			      const struct inv_cast *cast, uint32_t number)
+/* Returns the index of a number's text in the dictionary, or UINT32_MAX if
+ * memory is exhausted. */
+static uint32_t index_of(struct inv_parquet_column *c,
+			 const struct inv_cast *cast, uint32_t number)
 {
 	struct inv_parquet_slot *slot;
 
 	if (c->n_dictionary * 2 >= c->n_slots && grow_slots(c))
-		return INV_ENOMEM;
+		return UINT32_MAX;
 	slot = slot_of(c, number);
 	if (!slot->number) {
 		define(c, cast, number);
 		slot->number = number;
 		slot->index = c->n_dictionary++;
 	}
-	c->n++;
-	inv_buf_put(&c->values, &slot->index, sizeof(slot->index));
-	if (c->values.error || c->dictionary.error)
+	return c->dictionary.error ? UINT32_MAX : slot->index;
+}
+
+int inv_parquet_column_numbers(struct inv_parquet_column *c,
+			       const struct inv_cast *cast,
+			       const uint32_t *numbers, size_t n)
+{
+	uint32_t *to = (uint32_t *)(void *)inv_buf_reserve(&c->values,
+							   n * sizeof(*to));
+	uint32_t last = 0, index = 0;
+	size_t before = c->n;
+
+	if (!to || more_levels(c, n))
 		return INV_ENOMEM;
-	return add_level(c, 1);
+	for (size_t i = 0; i < n; i++) {
+		c->levels[c->rows++] = numbers[i] != 0;
+		if (!numbers[i])
+			continue;
+		/* Rows that follow each other often have the same text. */
+		if (numbers[i] != last)
+			index = index_of(c, cast, numbers[i]);
+		if (index == UINT32_MAX)
+			return INV_ENOMEM;
+		last = numbers[i];
+		*to++ = index;
+		c->n++;
+	}
+	c->nulls += n - (c->n - before);
+	inv_buf_commit(&c->values, (c->n - before) * sizeof(*to));
+	return 0;
 }
 
 size_t inv_parquet_column_size(const struct inv_parquet_column *c)

@@ -50,14 +50,21 @@ struct inv_parquet_column {
  * values again. */
 void inv_parquet_column_release(struct inv_parquet_column *c);
 
-/* Add a value of the next row. Return 0 or INV_ENOMEM. */
-int inv_parquet_column_null(struct inv_parquet_column *c);
-int inv_parquet_column_int(struct inv_parquet_column *c, int64_t v);
+/*
+ * Add values of the next rows. Return 0 or INV_ENOMEM.
+ *
+ * Of n rows: levels[i] is 1, or 0 if the value is NULL.
+ */
+int inv_parquet_column_ints(struct inv_parquet_column *c, const int64_t *v,
+			    const uint32_t *levels, size_t n);
+/* Of n rows: numbers of words or processes; 0 is NULL. */
+int inv_parquet_column_numbers(struct inv_parquet_column *c,
+			       const struct inv_cast *cast,
+			       const uint32_t *numbers, size_t n);
+/* Of one row. */
 int inv_parquet_column_text(struct inv_parquet_column *c, const uint8_t *p,
 			    size_t len);
-/* number must not be 0. */
-int inv_parquet_column_number(struct inv_parquet_column *c,
-			      const struct inv_cast *cast, uint32_t number);
+int inv_parquet_column_null(struct inv_parquet_column *c);
 
 /* Returns how many bytes of memory the column takes. */
 size_t inv_parquet_column_size(const struct inv_parquet_column *c);

@@ -272,6 +272,7 @@ int inv_parquet_create(struct inv_parquet_file *f, const char *path,
 
 void inv_parquet_release(struct inv_parquet_file *f)
 {
+	inv_batch_release(&f->batch);
 	for (unsigned i = 0; i < f->n_columns; i++)
 		inv_parquet_column_release(&f->columns[i]);
 	free(f->columns);
@@ -305,11 +306,16 @@ static int add_group(struct inv_parquet_file *f)
 	return 0;
 }
 
+static int write_batch(struct inv_parquet_file *f)
+{
+	return inv_batch_write(&f->batch, f->table, f->cast, f->columns);
+}
+
 static int write_group(struct inv_parquet_file *f, struct inv_err *err)
 {
 	if (!f->rows)
 		return 0;
-	if (add_group(f))
+	if (write_batch(f) || add_group(f))
 		return no_memory(err);
 	for (unsigned i = 0; i < f->n_columns; i++) {
 		struct inv_parquet_chunk *x =
@@ -330,81 +336,27 @@ static int write_group(struct inv_parquet_file *f, struct inv_err *err)
 
 /* --- rows ----------------------------------------------------------------- */
 
-static int put_number(struct inv_parquet_column *c, const struct inv_cast *cast,
-		      uint32_t number)
-{
-	return number ? inv_parquet_column_number(c, cast, number) :
-			inv_parquet_column_null(c);
-}
-
-static int put_process(struct inv_parquet_column *c,
-		       const struct inv_cast *cast, uint32_t number)
-{
-	const struct inv_row_process *w = number ? &cast->v[number - 1] : NULL;
-	bool has_pid = w && w->kind != INV_TOK_ATOM;
-
-	return put_number(c + INV_PART_NODE, cast, w ? w->node : 0) ||
-	       put_number(c + INV_PART_PID, cast, has_pid ? number : 0) ||
-	       put_number(c + INV_PART_NAME, cast, w ? w->name : 0);
-}
-
-static int put_function(struct inv_parquet_column *c,
-			const struct inv_cast *cast, uint32_t number)
-{
-	const struct inv_row_function *w =
-		number ? &cast->functions[number - 1] : NULL;
-
-	return put_number(c + INV_PART_MODULE, cast, w ? w->module : 0) ||
-	       put_number(c + INV_PART_FUNCTION, cast, w ? w->function : 0) ||
-	       (w ? inv_parquet_column_int(c + INV_PART_ARITY, w->arity) :
-		    inv_parquet_column_null(c + INV_PART_ARITY)) ||
-	       put_number(c + INV_PART_MFA, cast, w ? w->mfa : 0);
-}
-
-static int put_cell(struct inv_parquet_file *f, struct inv_parquet_column *c,
-		    const struct inv_column *column,
-		    const struct inv_cast *cast, const struct inv_cell *cell)
-{
-	uint32_t number = cell->kind == INV_CELL_NULL ? 0 : cell->number;
-
-	if (column->kind == INV_COLUMN_PROCESS)
-		return put_process(c, cast, number);
-	if (column->kind == INV_COLUMN_FUNCTION)
-		return put_function(c, cast, number);
-	switch (cell->kind) {
-	case INV_CELL_NULL:
-		return inv_parquet_column_null(c);
-	case INV_CELL_INT:
-		return inv_parquet_column_int(c, cell->i);
-	case INV_CELL_TEXT:
-		f->bytes += cell->text.n;
-		return inv_parquet_column_text(c, cell->text.p, cell->text.n);
-	default:
-		return put_number(c, cast, number);
-	}
-}
-
 int inv_parquet_put(struct inv_parquet_file *f, const struct inv_cast *cast,
 		    const struct inv_cell *cells, struct inv_err *err)
 {
-	struct inv_parquet_column *c = f->columns;
+	size_t before = f->batch.texts.len;
 
-	for (unsigned i = 0; i < f->table->n; i++) {
-		const struct inv_column *column = &f->table->columns[i];
-
-		if (put_cell(f, c, column, cast, &cells[i]))
-			return no_memory(err);
-		c += inv_column_parts(column);
-	}
-	if (++f->rows < INV_PARQUET_GROUP_ROWS &&
-	    f->bytes < INV_PARQUET_GROUP_BYTES)
-		return 0;
-	return write_group(f, err);
+	f->cast = cast;
+	if (inv_batch_add(&f->batch, f->table, cells))
+		return no_memory(err);
+	f->bytes += f->batch.texts.len - before;
+	f->text_bytes += f->batch.texts.len - before;
+	if (++f->rows == INV_PARQUET_GROUP_ROWS ||
+	    f->bytes >= INV_PARQUET_GROUP_BYTES)
+		return write_group(f, err);
+	if (f->batch.n == INV_BATCH_ROWS && write_batch(f))
+		return no_memory(err);
+	return 0;
 }
 
 size_t inv_parquet_memory(const struct inv_parquet_file *f)
 {
-	size_t n = 0;
+	size_t n = inv_batch_size(&f->batch, f->table);
 
 	for (unsigned i = 0; i < f->n_columns; i++)
 		n += inv_parquet_column_size(&f->columns[i]);
@@ -415,6 +367,7 @@ int inv_parquet_rest(struct inv_parquet_file *f, struct inv_err *err)
 {
 	int rc = write_group(f, err);
 
+	inv_batch_release(&f->batch);
 	for (unsigned i = 0; i < f->n_columns; i++)
 		inv_parquet_column_release(&f->columns[i]);
 	return rc;

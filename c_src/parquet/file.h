@@ -3,7 +3,7 @@
 #define INV_PARQUET_FILE_H
 
 #include "base/err.h"
-#include "parquet/column.h"
+#include "parquet/batch.h"
 
 /*
  * Writes one table of table/schema.h as a Parquet file. The rows of a row
@@ -20,6 +20,7 @@ struct inv_parquet_scratch {
 };
 
 struct inv_parquet_file {
+	uint64_t text_bytes; /* bytes of the texts of all rows so far */
 	/* private */
 	const struct inv_table *table;
 	struct inv_parquet_scratch *scratch;
@@ -28,8 +29,10 @@ struct inv_parquet_file {
 	int64_t off; /* bytes that were written to the file */
 	struct inv_parquet_column *columns;
 	unsigned n_columns;
-	size_t rows, bytes; /* rows, and bytes of their values, in the
-			       current row group */
+	size_t rows, bytes; /* rows, and bytes of their texts, in the current
+			       row group */
+	struct inv_batch batch; /* rows that are not in the columns yet */
+	const struct inv_cast *cast;
 	int64_t all_rows;
 	struct inv_parquet_chunk *chunks; /* the chunks of all row groups,
 					     one for each column of each
@@ -49,6 +52,7 @@ int inv_parquet_create(struct inv_parquet_file *f, const char *path,
 		       const struct inv_table *table,
 		       struct inv_parquet_scratch *scratch,
 		       struct inv_err *err);
+/* `cast' is borrowed until the rows are written. */
 int inv_parquet_put(struct inv_parquet_file *f, const struct inv_cast *cast,
 		    const struct inv_cell *cells, struct inv_err *err);
 /* Returns how many bytes of memory the rows take that are not written yet. */

@@ -50,17 +50,6 @@ bool inv_partitions_divide(enum inv_table_id table)
 	return !strcmp(inv_tables[table].columns[0].name, "id");
 }
 
-int inv_partitions_init(struct inv_partitions *p, const char *dir, unsigned by,
-			struct inv_parquet_scratch *scratch)
-{
-	p->memory = INV_PARTITIONS_MEMORY;
-	p->files = INV_PARTITIONS_FILES;
-	p->by = by;
-	p->scratch = scratch;
-	p->dir = strdup(dir);
-	return p->dir ? 0 : INV_ENOMEM;
-}
-
 static void forget(struct inv_partitions *p, struct inv_partition *x)
 {
 	HASH_DEL(p->all, x);
@@ -84,33 +73,59 @@ static struct key key_of(const struct inv_partitions *p,
 			 const struct inv_cast *cast, enum inv_table_id table,
 			 const struct inv_cell *cells)
 {
-	const struct inv_table *t = &inv_tables[table];
+	const struct inv_key_columns *c = &p->columns[table];
 	struct key k;
 
 	memset(&k, 0, sizeof(k)); /* also the padding, which is hashed */
 	k.table = table;
-	for (unsigned i = 0; i < t->n; i++) {
-		const struct inv_column *c = &t->columns[i];
+	for (unsigned i = 0; !k.node && i < c->n_nodes; i++) {
+		const struct inv_cell *cell = &cells[c->nodes[i]];
 
-		if (cells[i].kind == INV_CELL_NULL)
-			continue;
-		if (c->kind == INV_COLUMN_TIME && !k.has_hour) {
-			k.has_hour = 1;
-			k.hour = cells[i].i / HOUR_NS -
-				 (cells[i].i % HOUR_NS < 0);
-		}
-		if (k.node)
-			continue;
-		if (c->kind == INV_COLUMN_PROCESS)
-			k.node = cast->v[cells[i].number - 1].node;
-		else if (c->kind == INV_COLUMN_WORD && !strcmp(c->name, "node"))
-			k.node = cells[i].number;
+		if (cell->kind == INV_CELL_PROCESS)
+			k.node = cast->v[cell->number - 1].node;
+		else if (cell->kind == INV_CELL_WORD)
+			k.node = cell->number;
 	}
-	if (!(p->by & INV_SINK_BY_NODE))
-		k.node = 0;
-	if (!(p->by & INV_SINK_BY_HOUR))
-		k.hour = k.has_hour = 0;
+	for (unsigned i = 0; !k.has_hour && i < c->n_times; i++) {
+		const struct inv_cell *cell = &cells[c->times[i]];
+
+		if (cell->kind == INV_CELL_NULL)
+			continue;
+		k.has_hour = 1;
+		k.hour = cell->i / HOUR_NS - (cell->i % HOUR_NS < 0);
+	}
 	return k;
+}
+
+/* Finds the columns on which the partition of a row depends. */
+static void find_columns(struct inv_partitions *p, enum inv_table_id table)
+{
+	struct inv_key_columns *k = &p->columns[table];
+
+	for (unsigned i = 0; i < inv_tables[table].n; i++) {
+		const struct inv_column *c = &inv_tables[table].columns[i];
+		bool node = c->kind == INV_COLUMN_PROCESS ||
+			    (c->kind == INV_COLUMN_WORD &&
+			     !strcmp(c->name, "node"));
+
+		if (node && (p->by & INV_SINK_BY_NODE))
+			k->nodes[k->n_nodes++] = (uint8_t)i;
+		if (c->kind == INV_COLUMN_TIME && (p->by & INV_SINK_BY_HOUR))
+			k->times[k->n_times++] = (uint8_t)i;
+	}
+}
+
+int inv_partitions_init(struct inv_partitions *p, const char *dir, unsigned by,
+			struct inv_parquet_scratch *scratch)
+{
+	p->memory = INV_PARTITIONS_MEMORY;
+	p->files = INV_PARTITIONS_FILES;
+	p->by = by;
+	p->scratch = scratch;
+	for (unsigned i = 0; i < INV_TABLE_COUNT; i++)
+		find_columns(p, i);
+	p->dir = strdup(dir);
+	return p->dir ? 0 : INV_ENOMEM;
 }
 
 static uint64_t fnv(const uint8_t *p, size_t len)
@@ -300,22 +315,13 @@ static int stay_small(struct inv_partitions *p, struct inv_err *err)
 	}
 }
 
-static size_t size_of(enum inv_table_id table, const struct inv_cell *cells)
-{
-	size_t n = ROW_SIZE;
-
-	for (unsigned i = 0; i < inv_tables[table].n; i++)
-		if (cells[i].kind == INV_CELL_TEXT)
-			n += cells[i].text.n;
-	return n;
-}
-
 int inv_partitions_put(struct inv_partitions *p, const struct inv_cast *cast,
 		       enum inv_table_id table, const struct inv_cell *cells,
 		       struct inv_err *err)
 {
 	struct key k = key_of(p, cast, table, cells);
 	struct inv_partition *x;
+	uint64_t before;
 	int rc;
 
 	HASH_FIND(hh, p->all, &k, sizeof(k), x);
@@ -324,8 +330,9 @@ int inv_partitions_put(struct inv_partitions *p, const struct inv_cast *cast,
 	if (!x)
 		return err->code;
 	x->used = ++p->n_rows;
+	before = x->file.text_bytes;
 	rc = inv_parquet_put(&x->file, cast, cells, err);
-	p->since += size_of(table, cells);
+	p->since += ROW_SIZE + (size_t)(x->file.text_bytes - before);
 	if (!rc && p->since >= MEASURE_EVERY)
 		rc = stay_small(p, err);
 	return rc;

@@ -24,6 +24,12 @@
 
 struct inv_partition;
 
+/* The columns of a table that have a node or a time: indexes in the schema. */
+struct inv_key_columns {
+	uint8_t n_nodes, n_times;
+	uint8_t nodes[INV_TABLE_COLUMNS_MAX], times[INV_TABLE_COLUMNS_MAX];
+};
+
 struct inv_partitions {
 	size_t memory; /* bytes; tests change both limits */
 	unsigned files;
@@ -31,6 +37,7 @@ struct inv_partitions {
 	char *dir;
 	unsigned by; /* of enum inv_sink_partition */
 	struct inv_parquet_scratch *scratch;
+	struct inv_key_columns columns[INV_TABLE_COUNT];
 	struct inv_partition *all; /* a hash table */
 	uint64_t n_rows;
 	size_t since; /* bytes of rows since the memory was measured */
