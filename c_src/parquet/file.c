@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "parquet/fill.h"
 #include "parquet/thrift.h"
 
 static const char magic[4] = "PAR1";
@@ -308,7 +309,12 @@ static int add_group(struct inv_parquet_file *f)
 
 static int write_batch(struct inv_parquet_file *f)
 {
-	return inv_batch_write(&f->batch, f->table, f->cast, f->columns);
+	int rc = 0;
+
+	if (f->batch.n)
+		rc = inv_parquet_fill(f->columns, f->table, f->cast, &f->batch);
+	inv_batch_reset(&f->batch);
+	return rc;
 }
 
 static int write_group(struct inv_parquet_file *f, struct inv_err *err)
@@ -356,7 +362,7 @@ int inv_parquet_put(struct inv_parquet_file *f, const struct inv_cast *cast,
 
 size_t inv_parquet_memory(const struct inv_parquet_file *f)
 {
-	size_t n = inv_batch_size(&f->batch, f->table);
+	size_t n = inv_batch_size(&f->batch);
 
 	for (unsigned i = 0; i < f->n_columns; i++)
 		n += inv_parquet_column_size(&f->columns[i]);

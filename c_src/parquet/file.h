@@ -3,7 +3,8 @@
 #define INV_PARQUET_FILE_H
 
 #include "base/err.h"
-#include "parquet/batch.h"
+#include "parquet/column.h"
+#include "table/batch.h"
 
 /*
  * Writes one table of table/schema.h as a Parquet file. The rows of a row

@@ -2,10 +2,7 @@
 #ifndef INV_SQL_DATABASE_H
 #define INV_SQL_DATABASE_H
 
-#include <sqlite3.h>
-
-#include "base/err.h"
-#include "table/rows.h"
+#include "sql/insert.h"
 
 /*
  * Writes the tables of table/schema.h into a new SQLite database.
@@ -25,17 +22,9 @@
 
 struct inv_database {
 	struct inv_row_writer writer;
-	struct inv_err err; /* why the writer failed */
-	sqlite3 *db;	    /* the caller may take it, and set it to NULL */
+	sqlite3 *db; /* the caller may take it, and set it to NULL */
 	/* private */
-	sqlite3_stmt *insert[INV_TABLE_COUNT];
-	uint32_t bound[INV_TABLE_COUNT]; /* parameters that are not NULL */
-	sqlite3_stmt *insert_process;
-	sqlite3_stmt *insert_function;
-	uint32_t n_processes; /* how many processes were written */
-	uint32_t n_functions;
-	uint32_t call; /* the word "call"; 0: not seen yet */
-	struct inv_buf text;
+	struct inv_inserts inserts;
 };
 
 /*

@@ -27,8 +27,8 @@ static void check(struct sqlite_sink *x)
 {
 	if (!x->rows.rc || x->sink.err.code)
 		return;
-	if (x->db.err.code)
-		x->sink.err = x->db.err;
+	if (x->db.inserts.err.code)
+		x->sink.err = x->db.inserts.err;
 	else
 		inv_err_set(&x->sink.err, x->rows.rc, "no memory");
 }

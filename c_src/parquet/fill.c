@@ -1,17 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "parquet/batch.h"
-
-#include <stdlib.h>
-
-struct inv_batch_cell {
-	uint8_t kind; /* enum inv_cell_kind */
-	uint32_t len; /* bytes of a text */
-	union {
-		int64_t i;
-		uint32_t number; /* 0: NULL */
-		size_t off;	 /* offset of a text in `texts' */
-	};
-};
+#include "parquet/fill.h"
 
 /* The cells of a column. */
 struct cells {
@@ -19,59 +7,6 @@ struct cells {
 	unsigned n;	 /* rows */
 	unsigned stride; /* cells from one row to the next */
 };
-
-void inv_batch_release(struct inv_batch *b)
-{
-	free(b->cells);
-	b->cells = NULL;
-	b->n = 0;
-	inv_buf_release(&b->texts);
-}
-
-size_t inv_batch_size(const struct inv_batch *b, const struct inv_table *table)
-{
-	if (!b->cells)
-		return 0;
-	return INV_BATCH_ROWS * table->n * sizeof(*b->cells) + b->texts.cap;
-}
-
-/* --- adding rows ---------------------------------------------------------- */
-
-int inv_batch_add(struct inv_batch *b, const struct inv_table *table,
-		  const struct inv_cell *cells)
-{
-	struct inv_batch_cell *to;
-
-	if (!b->cells)
-		b->cells =
-			malloc(INV_BATCH_ROWS * table->n * sizeof(*b->cells));
-	if (!b->cells)
-		return INV_ENOMEM;
-	to = b->cells + (size_t)b->n * table->n;
-	for (unsigned i = 0; i < table->n; i++) {
-		to[i].kind = cells[i].kind;
-		switch (cells[i].kind) {
-		case INV_CELL_NULL:
-			to[i].i = 0;
-			break;
-		case INV_CELL_INT:
-			to[i].i = cells[i].i;
-			break;
-		case INV_CELL_TEXT:
-			to[i].off = b->texts.len;
-			to[i].len = (uint32_t)cells[i].text.n;
-			inv_buf_put(&b->texts, cells[i].text.p,
-				    cells[i].text.n);
-			break;
-		default:
-			to[i].number = cells[i].number;
-		}
-	}
-	b->n++;
-	return b->texts.error ? INV_ENOMEM : 0;
-}
-
-/* --- writing into the columns --------------------------------------------- */
 
 static int put_ints(struct inv_parquet_column *c, struct cells x)
 {
@@ -86,7 +21,7 @@ static int put_ints(struct inv_parquet_column *c, struct cells x)
 }
 
 static int put_texts(struct inv_parquet_column *c, struct cells x,
-		     const struct inv_buf *texts)
+		     const struct inv_batch *b)
 {
 	int rc = 0;
 
@@ -95,7 +30,7 @@ static int put_texts(struct inv_parquet_column *c, struct cells x,
 			rc = inv_parquet_column_null(c);
 		else
 			rc = inv_parquet_column_text(
-				c, texts->data + x.first->off, x.first->len);
+				c, inv_batch_text(b, x.first), x.first->len);
 	return rc;
 }
 
@@ -177,7 +112,7 @@ static int put_cells(const struct inv_batch *b, const struct inv_column *column,
 	case INV_COLUMN_BOOL:
 		return put_ints(c, x);
 	case INV_COLUMN_TEXT:
-		return put_texts(c, x, &b->texts);
+		return put_texts(c, x, b);
 	case INV_COLUMN_PROCESS:
 		return put_processes(c, cast, x);
 	case INV_COLUMN_FUNCTION:
@@ -187,19 +122,17 @@ static int put_cells(const struct inv_batch *b, const struct inv_column *column,
 	}
 }
 
-int inv_batch_write(struct inv_batch *b, const struct inv_table *table,
-		    const struct inv_cast *cast,
-		    struct inv_parquet_column *columns)
+int inv_parquet_fill(struct inv_parquet_column *columns,
+		     const struct inv_table *table, const struct inv_cast *cast,
+		     const struct inv_batch *b)
 {
 	struct cells x = { .n = b->n, .stride = table->n };
 	int rc = 0;
 
 	for (unsigned i = 0; !rc && i < table->n; i++) {
-		x.first = b->cells + i;
+		x.first = inv_batch_cell(b, 0, i);
 		rc = put_cells(b, &table->columns[i], cast, columns, x);
 		columns += inv_column_parts(&table->columns[i]);
 	}
-	b->n = 0;
-	inv_buf_reset(&b->texts);
 	return rc ? INV_ENOMEM : 0;
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_TABLE_BATCH_H
+#define INV_TABLE_BATCH_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "table/rows.h"
+
+/*
+ * Copies of the last rows of a table, for a writer that is faster if it gets
+ * several rows at a time. A struct of zeros is empty.
+ */
+#define INV_BATCH_ROWS 64u
+
+struct inv_batch_cell {
+	uint8_t kind; /* enum inv_cell_kind */
+	uint32_t len; /* bytes of a text */
+	union {
+		int64_t i; /* INT */
+		uint32_t number;
+		size_t off; /* TEXT: its offset in the texts of the batch */
+	};
+};
+
+struct inv_batch {
+	unsigned n; /* rows; at most INV_BATCH_ROWS */
+	/* private */
+	unsigned width; /* cells of a row */
+	struct inv_batch_cell *cells;
+	struct inv_buf texts;
+};
+
+/* Frees the memory. The batch is empty afterwards. */
+void inv_batch_release(struct inv_batch *b);
+
+/* Adds a row. The batch must not be full, and must have rows of this table only.
+ * Returns 0 or INV_ENOMEM. */
+int inv_batch_add(struct inv_batch *b, const struct inv_table *table,
+		  const struct inv_cell *cells);
+
+/* Makes the batch empty, and keeps its memory. */
+static inline void inv_batch_reset(struct inv_batch *b)
+{
+	b->n = 0;
+	inv_buf_reset(&b->texts);
+}
+
+/* Returns a cell of a row. The cell of the next row is b->width further. */
+static inline const struct inv_batch_cell *inv_batch_cell(
+	const struct inv_batch *b, unsigned row, unsigned column)
+{
+	return &b->cells[(size_t)row * b->width + column];
+}
+
+/* Returns a text of the batch. The pointer is valid until the next row. */
+static inline const uint8_t *inv_batch_text(const struct inv_batch *b,
+					    const struct inv_batch_cell *cell)
+{
+	/* If all texts are empty, the batch has no memory for texts. */
+	return cell->len ? b->texts.data + cell->off : (const uint8_t *)"";
+}
+
+/* Returns how many bytes of memory the batch takes. */
+size_t inv_batch_size(const struct inv_batch *b);
+
+#endif
