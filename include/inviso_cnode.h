@@ -5,9 +5,10 @@
 /*
  * Sequential tracing (seq_trace) for C nodes that use ei.
  *
- * A C node with this library receives, keeps and sends trace tokens as an Erlang
- * process does, and records what it sends, receives and prints with a token in a
- * log, which `inviso merge' reads beside the logs of Erlang nodes.
+ * A C node with this library receives, keeps and sends trace tokens as an
+ * Erlang process does. While it has a token, the library records in a log what
+ * the node sends, receives and prints. `inviso merge' merges this log with the
+ * logs of Erlang nodes.
  *
  *	struct inviso_cnode *c;
  *	char why[INVISO_CNODE_WHY];
@@ -24,27 +25,28 @@
  * Compile with -pthread, and link with  -linviso_cnode -lei -lzstd -pthread.
  *
  * The handle. A handle is one process in the sense of seq_trace: it has one
- * token, one counter for serials, one pid, and one log. Only one thread at a time
- * may use a handle; different threads may use different handles. A program that
- * serves several requests at the same time has a handle, with its own pid and
- * log, for each, or exchanges the token with inviso_cnode_get_token and
+ * token, one counter for serials, one pid, and one log. Only one thread at a
+ * time may use a handle; different threads may use different handles. A program
+ * that serves several requests at the same time has a handle, with its own pid
+ * and log, for each, or exchanges the token with inviso_cnode_get_token and
  * inviso_cnode_set_token.
  *
- * No trace. If a handle is NULL, each function does what the function of ei
- * does that it replaces, and records nothing.
+ * No trace. With a NULL handle nothing is recorded, and a function that replaces
+ * a function of ei does the same as that function.
  *
- * Errors. Functions that return int return -1 on failure. Functions that send or
- * receive then set erl_errno, as those of ei; the others set errno. The log never
- * makes a send or receive fail: if the log cannot be written, the event is counted
- * as lost.
+ * Errors. Functions that return int return -1 on failure. On failure, functions
+ * that send or receive set erl_errno, as ei's functions do; the others set
+ * errno. An error of the log never makes a send or receive fail: if the log
+ * cannot be written, the event is counted as lost.
  *
  * What a killed program loses. Each event is in the file when the function that
- * recorded it returns, and so survives the death of the process, but not a power
- * failure. See inviso_cnode_set_buffer.
+ * recorded it returns, and so survives the death of the process, but not a
+ * power failure. See inviso_cnode_set_buffer.
  *
- * ei's own token. ei_receive and its relatives store the token of a message for
- * the whole program, and ei_send, ei_reg_send and ei_rpc send it with the pid of
- * a wrong sender. Send with the functions below, which do not use ei's token.
+ * ei's own token. ei_receive and its relatives store the token of a received
+ * message in one place for the whole program. ei_send, ei_reg_send and ei_rpc
+ * send this token, with the pid of a wrong sender. So send with the functions
+ * below, which do not use ei's token.
  */
 #include <ei.h>
 #include <stddef.h>
@@ -61,20 +63,21 @@ struct inviso_cnode;
 
 /*
  * Creates the log `path', with mode 0600; the file must not exist. ec was
- * initialized with ei_connect_init or a variant, and gives the node's name. self
- * is the pid of the handle; it is the sender of what the handle sends, and must
- * differ from those of other handles (ei_make_pid). NULL: ei_self(ec). Both are
- * copied.
+ * initialized with ei_connect_init or a variant, and gives the node's name.
+ * self is the pid of the handle: the sender of the messages that the handle
+ * sends. It must differ from the pids of other handles (ei_make_pid). If self
+ * is NULL, the pid is ei_self(ec). The node's name and the pid are copied.
  *
- * NULL: failed; why, which has space for `size' bytes, then has a message.
+ * Returns NULL on failure. In this case a message is in `why', which has space
+ * for `size' bytes.
  */
 struct inviso_cnode *inviso_cnode_open(const char *path, ei_cnode *ec,
 				       const erlang_pid *self, char *why,
 				       size_t size);
 
 /*
- * Completes the log and frees the handle. Returns -1 if events were lost, or the
- * end of the log could not be written. NULL is allowed.
+ * Completes the log and frees the handle. Returns -1 if events were lost, or
+ * the end of the log could not be written. NULL is allowed.
  */
 int inviso_cnode_close(struct inviso_cnode *c);
 
@@ -82,17 +85,19 @@ int inviso_cnode_close(struct inviso_cnode *c);
 
 /*
  * Receives as ei_xreceive_msg_tmo does, with its results: ERL_MSG, ERL_TICK or
- * ERL_ERROR. ms is a timeout in milliseconds; 0: none. The message's token, or
- * none if it has none, becomes the handle's token.
+ * ERL_ERROR. ms is a timeout in milliseconds; 0: none. The message's token
+ * becomes the handle's token; a message without a token clears the handle's
+ * token.
  */
 int inviso_cnode_receive_msg(struct inviso_cnode *c, int fd, erlang_msg *msg,
 			     ei_x_buff *x, unsigned ms);
 
 /*
  * For programs with their own receive loop: call it after each receive that
- * returned ERL_MSG. x has the message, from index 0. The function takes the token
- * out of *msg, because ei leaves an old token there if a message has none. So
- * *msg must be zero before the first receive:  erlang_msg msg = { 0 };
+ * returned ERL_MSG. x has the message, from index 0. The function removes the
+ * token from *msg, because ei would leave it in *msg if the next message has no
+ * token. For the same reason *msg must be zero before the first receive:
+ * erlang_msg msg = { 0 };
  */
 void inviso_cnode_received(struct inviso_cnode *c, erlang_msg *msg,
 			   const ei_x_buff *x);
@@ -102,11 +107,11 @@ void inviso_cnode_received(struct inviso_cnode *c, erlang_msg *msg,
 /*
  * These functions send buf, a term of len bytes that begins with a version byte
  * (ei_x_new_with_version), as ei_send_tmo and ei_reg_send_tmo do, with the
- * handle's token. They return 0, or -1. After a timeout, part of the message may
- * have been sent: close the connection.
+ * handle's token. They return 0, or -1. After a timeout, part of the message
+ * may have been sent: close the connection.
  *
- * `name' is a registered name on the other node. `node' is the name of that node,
- * which is only recorded; NULL: not known.
+ * `name' is a registered name on the other node. `node' is the name of that
+ * node, NULL if it is not known; it is recorded and has no other effect.
  *
  * fd must be a socket of ei's own (TCP). For connections with
  * ei_connect_init_ussi use inviso_cnode_set_write.
@@ -119,8 +124,8 @@ int inviso_cnode_reg_send(struct inviso_cnode *c, ei_cnode *ec, int fd,
 
 /*
  * Makes the handle send with `write', which writes all n bytes at p to the
- * connection fd within ms milliseconds (0: no limit) and returns 0, or an errno.
- * NULL: as sockets are written.
+ * connection fd within ms milliseconds (0: no limit) and returns 0, or an
+ * errno. If `write' is NULL, the handle sends to fd as to a socket.
  */
 void inviso_cnode_set_write(struct inviso_cnode *c,
 			    int (*write)(void *arg, int fd, const void *p,
@@ -138,13 +143,14 @@ enum inviso_cnode_flag {
 	INVISO_CNODE_MONOTONIC = 32,
 };
 
-/* Labels are small: the VM sends other labels to no C node. */
+/* The range of labels. The VM does not send other labels to C nodes. */
 #define INVISO_CNODE_LABEL_MIN (-(1L << 27))
 #define INVISO_CNODE_LABEL_MAX ((1L << 27) - 1)
 
 /*
- * Begins a trace, as seq_trace:set_token/2 does: sets a token with this label and
- * these flags. -1, EINVAL: the label is out of range, or there are other flags.
+ * Begins a trace, as seq_trace:set_token/2 does: sets a token with this label
+ * and these flags. -1, EINVAL: the label is out of range, or flags has other
+ * bits.
  */
 int inviso_cnode_start(struct inviso_cnode *c, long label, unsigned flags);
 
@@ -154,10 +160,11 @@ int inviso_cnode_start(struct inviso_cnode *c, long label, unsigned flags);
 int inviso_cnode_get_token(const struct inviso_cnode *c, erlang_trace *token);
 
 /*
- * Sets a token that inviso_cnode_get_token has returned, from this handle or
- * another. What is sent then follows from the message with which that token
- * came. NULL: no token, as seq_trace:set_token([]). The counter for serials never
- * goes back, so that no serial is used twice.
+ * Sets a token that inviso_cnode_get_token has returned for this or another
+ * handle. The next messages of the handle then have as their cause the message
+ * with which this token came. NULL: removes the token, as
+ * seq_trace:set_token([]) does. The counter for serials never decreases, so
+ * that no serial is used twice.
  *
  * -1, EINVAL: the label is out of range.
  */
@@ -167,9 +174,10 @@ int inviso_cnode_set_token(struct inviso_cnode *c, const erlang_trace *token);
 
 /*
  * Records a term, as seq_trace:print/1 does; buf is as for inviso_cnode_send.
- * inviso_cnode_print_label is seq_trace:print/2: it records only if the token has
- * this label. Return 1; 0: there is no token with the flag print (and the label),
- * or the handle is NULL; -1: it was not recorded.
+ * inviso_cnode_print_label is seq_trace:print/2: it records only if the token
+ * has this label. Both functions return 1 if the term was recorded; 0 if there
+ * is no token with the flag print (and the label), or the handle is NULL; -1 on
+ * failure.
  */
 int inviso_cnode_print(struct inviso_cnode *c, const char *buf, int len);
 int inviso_cnode_print_label(struct inviso_cnode *c, long label,
@@ -178,11 +186,12 @@ int inviso_cnode_print_label(struct inviso_cnode *c, long label,
 /* --- the log -------------------------------------------------------------- */
 
 /*
- * Keeps up to `bytes' of events in memory, at most INVISO_CNODE_BUFFER_MAX, before
- * they are written together, which makes the log smaller and the program faster.
- * inviso_cnode_receive_msg writes them before it waits; inviso_cnode_flush and
- * inviso_cnode_close write them, too. A program that is killed loses what is in
- * memory. Default 0: each event is written at once.
+ * Makes the handle collect up to `bytes' of events in memory, at most
+ * INVISO_CNODE_BUFFER_MAX, and write them together. This makes the log smaller
+ * and the program faster. inviso_cnode_receive_msg writes the events before it
+ * waits; inviso_cnode_flush and inviso_cnode_close write them, too. If the
+ * program is killed, the events in memory are lost. Default 0: each event is
+ * written at once.
  */
 #define INVISO_CNODE_BUFFER_MAX 32768
 void inviso_cnode_set_buffer(struct inviso_cnode *c, size_t bytes);
@@ -194,15 +203,15 @@ void inviso_cnode_set_buffer(struct inviso_cnode *c, size_t bytes);
 int inviso_cnode_flush(struct inviso_cnode *c);
 
 /*
- * When the log has this many bytes, further events are left out, and counted as
- * lost. 0 means no limit. The default is 1 GiB.
+ * When the log has this many bytes, further events are not written, and counted
+ * as lost. 0 means no limit. The default is 1 GiB.
  */
 void inviso_cnode_set_max_bytes(struct inviso_cnode *c, uint64_t bytes);
 
 struct inviso_cnode_info {
-	uint64_t recorded; /* events in the log, or in memory */
-	uint64_t lost;	   /* events that are not */
-	uint64_t bytes;	   /* of the log */
+	uint64_t recorded; /* events that are in the log, or in memory */
+	uint64_t lost;	   /* events that were lost */
+	uint64_t bytes;	   /* size of the log */
 };
 void inviso_cnode_info(const struct inviso_cnode *c,
 		       struct inviso_cnode_info *info);

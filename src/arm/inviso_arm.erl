@@ -12,8 +12,8 @@
 %% '''
 %% `inviso_tracing:close/1' clears everything, also after only some of the steps.
 %%
-%% The session's process calls these functions. Their state is a data structure, so
-%% the process can do other work between two steps.
+%% The session's process calls these functions and stores their state, a plan(),
+%% so it can do other work between two steps.
 -module(inviso_arm).
 
 -export([plan/1, nothing/0, modules/1, step/3, progress/1, has_begun/2, watch/3,
@@ -32,7 +32,7 @@
                      idle := non_neg_integer(),
                      notes := [binary()]}.
 
-%% How long a step of arming may take, in µs.
+%% The time after which a step of arming ends, in µs.
 -define(STEP_US, 8000).
 %% This many processes and ports get their flags before the clock is read again.
 -define(BATCH, 256).
@@ -49,15 +49,17 @@
                %% modules whose record definitions the specs use
                records = [] :: [module()],
                tracees :: inviso_arm_procs:tracees(),
-               %% the patterns that watch/3 checks next
+               %% the patterns that the next calls of watch/3 check
                look = [] :: [inviso_scope:pattern()],
-               %% the specs of calls, if any of them has a wildcard or a group;
-               %% the modules that were searched for their functions; and the
-               %% patterns of modules that were loaded later
+               %% `wild': the specs of calls, if at least one of them has a
+               %% wildcard or a group; `searched': the modules that were searched
+               %% for functions of these specs; `later': patterns, not yet set, of
+               %% modules that were loaded later
                wild = [] :: [inviso_spec:spec()],
                yes = false :: boolean(),
                searched :: undefined | inviso_arm_groups:snapshot(),
-               %% the rules of the functions, and the tracer that applies them
+               %% rules that decide at the end of a call whether it is recorded,
+               %% and the tracer that applies them
                rules = [] :: [inviso_arm_decide:told()],
                decide = none :: inviso_arm_decide:decide(),
                %% what the system monitor is to report
@@ -71,18 +73,20 @@
 
 -opaque plan() :: #plan{}.
 
-%% @doc Plans what is to be traced, and sets nothing. Loads a module that is not
-%% loaded, if possible, unless `dry' is true; then the result lists the functions.
-%% With `returns', specs of calls without an action get the action `return'. `yes'
-%% means that the user agrees to trace many functions and modules of OTP. `count'
-%% means that events are only counted: the VM then need not pass arguments. `timed'
-%% means that calls are timed: only calls have a duration. `keys' is what match specs
-%% must say of an event: which function called, or the values of expressions.
+%% @doc Plans what is to be traced, and sets nothing. If `dry' is true, the result
+%% lists the functions, and no module is loaded; otherwise a module that a spec
+%% names is loaded, if possible. With `returns', specs of calls without an action
+%% get the action `return'. `yes' means that the user agrees to trace many
+%% functions, and modules of OTP. `count' means that events are only counted, so
+%% the VM need not pass arguments. `timed' means that calls are timed, so specs of
+%% other events are refused. `keys' is what match specs must report of an event:
+%% the calling function, or the values of expressions.
 %%
-%% With `start', the events of the specs begin requests. If a spec then matches
-%% nothing, this is not an error but a note, because requests of other nodes come to
-%% this node too: `idle' of the result says how many of the specs match nothing. With
-%% `start => calls' the specs trace calls in processes that hold a token.
+%% With `start', the events of the specs begin requests of sequential traces. A
+%% spec that matches nothing is then no error, because requests of other nodes
+%% come to this node too. The user gets a note, and `idle' in the result is the
+%% number of such specs. With `start => calls' the specs trace calls in processes
+%% that hold a token.
 -spec plan(#{specs := [binary()], procs := [binary()],
              follow := [spawned | linked], returns => boolean(),
              dry => boolean(), yes => boolean(), count => boolean(),
@@ -168,7 +172,7 @@ durations(Specs, true) ->
 durations(_, false) ->
     ok.
 
-%% Says how to ask a similar question.
+%% Returns a hint for the error text: the command that answers a similar question.
 instead(Kind) when Kind =:= send; Kind =:= 'receive' ->
     ". `inviso count' counts messages; `inviso seq' shows how long those of a "
         "request wait";
@@ -245,7 +249,8 @@ resolve(Spec, Load, Yes) ->
         false -> inviso_arm_functions:resolve(Spec, Load)
     end.
 
-%% If there are too many functions, arming fails; a dry run has a note instead.
+%% If there are too many functions, throws an error. A dry run returns a note
+%% instead.
 many(Total, Dry, false) when Total > ?MAX_FUNCTIONS ->
     Text = format("the specs select ~b functions; more than ~b need --yes~ts",
                   [Total, ?MAX_FUNCTIONS,
@@ -268,10 +273,10 @@ messages(Specs) ->
       || {Kind, {Clauses, _}} <- Kinds],
      lists:append([N || {_, {_, Notes}} <- Kinds, N <- Notes])}.
 
-%% Converts receivers that are names. The VM passes the receiver to a match spec as
-%% the sender gave it: a name, {Name, Node} or a pid. gen_server:call/2 and others
-%% look up the name and send to the pid. So a clause with a name becomes three
-%% clauses.
+%% Converts the clauses of a spec whose receiver is a name. The VM passes the
+%% receiver to a match spec in the form that the sender used: a name, {Name, Node}
+%% or a pid. (gen_server:call/2 and similar functions look up the name and send to
+%% the pid.) So a clause with a name becomes three clauses, one for each form.
 receivers(#{kind := send, clauses := Clauses}) ->
     Names = lists:usort([N || C <- Clauses, N <- receiver(C)]),
     Known = maps:from_list([{N, whereis(N)} || N <- Names]),
@@ -280,9 +285,9 @@ receivers(#{kind := send, clauses := Clauses}) ->
 receivers(#{clauses := Clauses}) ->
     {Clauses, []}.
 
-%% Returns a list with the name that a clause has as receiver, or an empty list. The
-%% list is empty for a clause of a raw match spec, so that this clause stays
-%% unchanged.
+%% If the receiver in a clause is a name, returns a list with this name, otherwise
+%% an empty list. The list is empty for a clause of a raw match spec, too, so that
+%% this clause stays unchanged.
 receiver({[To, _], _, _}) when is_atom(To) ->
     case atom_to_list(To) of
         "_" -> [];
@@ -310,8 +315,8 @@ name_note(Name, Owner) ->
     format("~tw is ~w: of anything else that takes the name later, only "
            "messages sent to the name are seen", [Name, Owner]).
 
-%% Joins the clauses of several specs. If one spec has no pattern, it selects
-%% every message, so the result selects every message, too.
+%% Joins the clauses of several specs. A spec without clauses selects every
+%% message; if there is one, the result also selects every message.
 all_clauses(Those) ->
     case lists:member([], Those) of
         true -> [];
@@ -360,8 +365,8 @@ rules(#plan{rules = Rules}) -> Rules.
 -spec monitor(plan()) -> [inviso_system_monitor:option()].
 monitor(#plan{monitor = Options}) -> Options.
 
-%% @doc Notes that the tracer has these rules, so that functions of modules that are
-%% loaded later get them too.
+%% @doc Stores in the plan that the tracer has these rules. When modules are
+%% loaded later, their functions get the rules too.
 -spec decided(inviso_arm_decide:decide(), plan()) -> plan().
 decided(Decide, Plan) -> Plan#plan{decide = Decide, rules = []}.
 
@@ -448,16 +453,18 @@ progress(#plan{done = Done, total = Total, walk = Walk, walked_of = Of}) ->
     format("~b of ~b functions, and ~b of ~b processes",
            [Done, Total, Of - length(Walk), Of]).
 
-%% @doc Returns true if anything can have been recorded or counted.
+%% @doc Returns true if at least one event or call may already have been recorded
+%% or counted.
 -spec has_begun(plan(), inviso_tracing:tracing()) -> boolean().
 has_begun(#plan{walk = none}, T) ->
     lists:keymember(call_count, 1, inviso_tracing:patterns(T));
 has_begun(#plan{walk = Walk, walked_of = Of, tracees = Tracees}, _) ->
     length(Walk) < Of orelse Of =:= 0 orelse inviso_arm_procs:is_new(Tracees).
 
-%% @doc Sets patterns again that the VM has lost, and sets patterns of modules that
-%% were loaded since the last call and have functions for a wildcard. Returns notes
-%% about both. Must be called every `Ms' milliseconds; each call is quick.
+%% @doc Sets lost patterns again. If modules were loaded since the last call, sets
+%% patterns on those of their functions that a wildcard selects. Returns notes
+%% about both kinds of patterns. Must be called every `Ms' milliseconds; each call
+%% is quick.
 -spec watch(plan(), inviso_tracing:tracing(), pos_integer()) ->
           {[binary()], plan(), inviso_tracing:tracing()}.
 watch(#plan{look = Next} = Plan, T0, Ms) ->
@@ -513,8 +520,8 @@ plural(_) -> "s".
 is_or_are(1) -> "is";
 is_or_are(_) -> "are".
 
-%% Sets patterns of modules that were loaded later. If a function is gone again,
-%% there is nothing to trace.
+%% Sets patterns of modules that were loaded later. If a function no longer
+%% exists, its pattern is dropped without a note.
 set_later(#plan{later = Later} = Plan, T0) ->
     {Now, Rest} = lists:split(min(?MAX_LATER, length(Later)), Later),
     {Notes, T} =
@@ -530,9 +537,10 @@ set_later(#plan{later = Later} = Plan, T0) ->
 
 %% --- beforehand ---------------------------------------------------------------
 
-%% @doc Returns how many events a second to expect at most. Counts calls for `Ms'
-%% milliseconds, unless this would disturb patterns of other tools. Only calls can
-%% be counted without being traced.
+%% @doc Returns an upper limit of the events to expect in a second. Counts calls
+%% for `Ms' milliseconds, unless this would disturb patterns of other tools.
+%% Returns `unknown' if the plan also has events other than calls, because only
+%% calls can be counted without being traced.
 -spec expect(plan(), pos_integer()) ->
           {ok, non_neg_integer()} | {unknown, binary()}.
 expect(#plan{todo = Todo, tracees = Tracees, monitor = Monitor}, Ms) ->

@@ -8,17 +8,18 @@
 %%  sweep/1, again and again
 %% '''
 %%
-%% Until its end, the tracer ({@link inviso_tracer}) keeps a call with its arguments
-%% in memory of a fixed size. If the node has no memory for this, all calls are
-%% recorded, and the command decides.
+%% Until a call ends, the tracer ({@link inviso_tracer}) stores the call with its
+%% arguments in memory of a fixed size. If the node has too little memory for
+%% this, all calls are recorded, and the command chooses those that it shows.
 -module(inviso_arm_decide).
 
 -export([rules/1, limit/3, open/3, tell/2, sweep/1]).
 
 -export_type([all/0, decide/0, told/0]).
 
-%% The rules for all functions: the minimum time, whether calls that fail are
-%% recorded, and a match spec for returns that are failures, or `none'.
+%% The rules that the command has set for all functions: the shortest time of a
+%% call that is recorded, whether calls that fail are recorded, and a match spec
+%% for return values that count as failures, or `none'.
 -type all() :: {inviso_spec:rule(), ReturnsSpec :: binary() | none}.
 %% The functions of a module that have rules.
 -type told() :: {module(), whole | [{atom(), arity()}], inviso_spec:rule()}.
@@ -30,7 +31,7 @@
 -define(NO_RULE, {none, false}).
 %% The number of bits in a set of rules (c_src/nif/decide.c).
 -define(MAX_RULES, 32).
-%% A bound that is never reached: open calls are counted only.
+%% A bound that is never reached: with it the tracer only counts open calls.
 -define(NO_BOUND, 16#ffffffff).
 %% The bytes for all open calls and their arguments. A page takes memory only
 %% when it is used.
@@ -41,14 +42,15 @@
 rules(Resolved) ->
     [{M, Which, Rule} || {M, Which, #{rule := Rule}} <- Resolved].
 
-%% @doc Returns the bound on open calls that the tracer needs.
+%% @doc Returns the bound on open calls for the tracer. If there are rules, the
+%% tracer must count open calls, even if the user wants no bound (`Limit' 0).
 -spec limit(non_neg_integer(), all(), [told()]) -> non_neg_integer().
 limit(Limit, {?NO_RULE, _}, []) -> Limit;
 limit(0, _, _) -> ?NO_BOUND;
 limit(Limit, _, _) -> Limit.
 
-%% @doc Sets the rules of a tracer, which has its bound on open calls, before the
-%% first pattern is set. Returns notes for the user.
+%% @doc Sets the rules of a tracer. Must be called after the tracer's bound on
+%% open calls is set, and before the first pattern. Returns notes for the user.
 -spec open(inviso_tracer:tracer(), all(), [told()]) ->
           {[binary()], decide()}.
 open(_, {?NO_RULE, _}, []) ->
@@ -88,8 +90,8 @@ functions(_, FAs) -> FAs.
 bit(Rule, [Rule | _], Bit) -> Bit;
 bit(Rule, [_ | Rules], Bit) -> bit(Rule, Rules, 2 * Bit).
 
-%% @doc Frees the kept calls of processes that have died in a call. Each time,
-%% only some of the processes are checked.
+%% @doc Frees the memory of calls whose processes have died in the call. Each
+%% sweep checks only some of the processes.
 -spec sweep(decide()) -> decide().
 sweep({Handle, Rules, At}) ->
     case inviso_tracer:nif_sweep(Handle, At) of

@@ -3,9 +3,11 @@
 %%
 %% The VM's counters (`call_count') cost a few nanoseconds for each call and send
 %% nothing. They count calls with any arguments by all processes, so the result is
-%% an upper limit. If the VM has trace sessions, the counters are set in a session.
-%% On other VMs the engine's library is not loaded while nothing is traced. So the
-%% counters are set without the engine, and only on functions without any pattern.
+%% an upper limit. If the VM has trace sessions, the counters are set in a
+%% session. Other VMs (OTP 25 and 26) need the engine for sessions, and the
+%% engine's library must not be loaded while nothing is traced. So there the
+%% counters are set without the engine, and only on functions that have no
+%% pattern.
 %%
 %% A separate process sets the counters, and clears them even if the caller dies.
 -module(inviso_arm_expect).
@@ -15,8 +17,8 @@
 %% The time limit for setting the counters.
 -define(SPARE_MS, 5000).
 
-%% @doc Returns how many events a second there can be at most with these patterns.
-%% This takes `Ms' milliseconds.
+%% @doc Returns an upper limit of the events that these patterns make in a second.
+%% Counts for `Ms' milliseconds.
 -spec per_second([inviso_arm_functions:operation()], pos_integer()) ->
           {ok, non_neg_integer()} | {unknown, binary()}.
 per_second(Operations, Ms) ->
@@ -27,8 +29,8 @@ per_second(Operations, Ms) ->
         false -> counted(Calls, Ms)
     end.
 
-%% Removes functions whose module is counted as a whole, and returns the remaining
-%% calls.
+%% Removes functions whose module is in the list as a whole, so that no call is
+%% counted twice. Returns the remaining patterns.
 once(Calls) ->
     Whole = maps:from_list([{M, W} || {{M, '_', '_'}, W} <- Calls]),
     More = [M || {{M, F, _}, 2} <- Calls, F =/= '_', is_map_key(M, Whole)],

@@ -1,7 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Finds other tools that inviso would disturb on a VM that has one tracer for
-%% a process and one pattern for a function. inviso does not share these with
-%% another tool: it refuses to trace, and names the other tool.
+%% @doc Finds other tools that inviso would disturb. On a VM without trace
+%% sessions a process has one tracer and a function has one pattern. If another
+%% tool uses the tracer or pattern that inviso needs, inviso refuses to trace and
+%% names the tool.
 %%
 %% On a VM with trace sessions no other tool is disturbed, and only shared/1 finds
 %% anything.
@@ -67,8 +68,9 @@ processes(Tracees, Flags) ->
     ok.
 
 %% @doc Throws `{refused, Text}' if another tool traces calls of any process.
-%% Patterns belong to the VM and not to a tracer: the other tool would also get the
-%% calls that inviso traces, and inviso the calls that the other tool traces.
+%% Patterns belong to the VM and not to a tracer. So the other tool would also get
+%% events of inviso's patterns, and inviso would get events of the other tool's
+%% patterns.
 -spec calls() -> ok.
 calls() ->
     _ = [refused("calls are traced already, by ~ts. ~ts",
@@ -79,7 +81,8 @@ calls() ->
 
 %% Returns [{Tracee, Tracer}] for the first tracee that another tool traces with
 %% flags for which `Is' returns true, or []. A process answers only when it is
-%% scheduled. If there are many processes, helpers ask them in parallel.
+%% scheduled, so if there are many processes, several helper processes ask them in
+%% parallel.
 found(Tracees, Is) ->
     case not inviso_vm:has_sessions() andalso length(Tracees) of
         false -> [];
@@ -105,8 +108,8 @@ parts(Tracees, N) ->
     {Part, Rest} = lists:split(min(N, length(Tracees)), Tracees),
     [Part | parts(Rest, N)].
 
-%% Asks with one helper for each part. The helpers are sensitive, so that other
-%% tools see only their start.
+%% Starts a helper process for each part of the tracees. The helpers are
+%% sensitive, so that other tools see only their start.
 found_in(Parts, Is) ->
     Me = self(),
     Ask = fun(Part) ->
@@ -146,8 +149,8 @@ traced() ->
     end.
 
 %% Returns true if another tool has a pattern on a function. The pattern is read
-%% twice, because a session of inviso that is just ending may clear its own pattern
-%% between the first reading and the check.
+%% twice: a session of inviso that is just ending may clear its pattern after the
+%% first reading, and then in_session/1 returns false for it.
 is_traced(MFA) ->
     has_pattern(MFA) andalso not inviso_other_tools:in_session(MFA)
         andalso has_pattern(MFA).
@@ -166,8 +169,9 @@ some(MFAs) ->
            end,
     [lists:join(", ", Some), More].
 
-%% @doc Returns a note for each function whose trace another session loses when
-%% this session ends.
+%% @doc Returns a note for each function that another session also traces, if this
+%% VM has a defect: when one of the two sessions ends, the VM stops the tracing of
+%% the function in both.
 -spec shared([inviso_arm_functions:operation()]) -> [binary()].
 shared(Operations) ->
     [format("~ts is traced by another session too, and this VM (erts ~ts) "

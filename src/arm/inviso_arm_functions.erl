@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Finds the functions that specs mean, and the patterns to set for them.
+%% @doc Finds the functions that specs select, and the patterns to set for them.
 %%
-%% If several specs match a call, the call makes one event with everything that
-%% these specs ask for. So the clauses of all specs become one match spec, in which
+%% If several specs match a call, the call makes one event, with the actions of
+%% all these specs. So the clauses of all specs become one match spec, in which
 %% the clauses that match every call are last.
 -module(inviso_arm_functions).
 
@@ -10,7 +10,7 @@
 
 -export_type([operation/0, resolved/0]).
 
-%% The pattern to set, and for how many functions it is the first pattern.
+%% A pattern to set, and how many of its functions have no earlier pattern.
 -type operation() :: {inviso_scope:pattern(), non_neg_integer()}.
 -type fa() :: {atom(), arity()}.
 -type resolved() :: {module(), whole | [fa()], inviso_spec:spec()}.
@@ -18,9 +18,9 @@
 -define(MAX_NOTED, 5).
 
 %% @doc Returns the functions that a spec of calls selects, grouped by module, and
-%% notes for the user. If `Load' is true, it loads a module that is not loaded.
-%% For a spec with a group of modules, see {@link inviso_arm_groups}.
-%% Throws `{nothing, Text}' if there are no such functions.
+%% notes for the user. If `Load' is true, loads the module if necessary. For a
+%% spec with a group of modules, see {@link inviso_arm_groups}. Throws `{nothing,
+%% Text}' if there are no such functions.
 -spec resolve(inviso_spec:spec(), boolean()) -> {[resolved()], [binary()]}.
 resolve(#{module := M, function := F, arity := A} = Spec, Load) ->
     Notes = loaded(M, Spec, Load),
@@ -65,7 +65,8 @@ exports_of(M) ->
 %% --- modules ------------------------------------------------------------------
 
 %% Loads a module if necessary, and returns notes for the user. The module stays
-%% loaded: it is the node's own code, which a call of its functions would also load.
+%% loaded after tracing: it is the node's own code, and a call of its functions
+%% would load it too.
 loaded(M, Spec, Load) ->
     case erlang:module_loaded(M) of
         true -> [];
@@ -115,8 +116,8 @@ near_module(M, Spec) ->
     Near = near_names(atom_to_list(M), Loaded),
     inviso_near:did_you_mean([shown(N, Spec) || N <- Near]).
 
-%% Returns names that resemble a module's name. The prefix that all Elixir modules
-%% have does not make two names alike.
+%% Returns names that resemble a module's name. The prefix "Elixir." is not
+%% compared, because all Elixir modules have it.
 near_names("Elixir." ++ Name, Loaded) ->
     ["Elixir." ++ N
      || N <- inviso_near:names(Name, [L || "Elixir." ++ L <- Loaded])];
@@ -203,7 +204,7 @@ kind_operations(Kind, M, Entries) ->
                 MS <- [ms(Kind, covering(FA, Entries, Some))],
                 Base =/= [{Kind, {M, '_', '_'}, MS}]].
 
-%% Returns the specs that a function matches, in the order in which they were given.
+%% Returns the specs that match a function, in the order in which they were given.
 covering(FA, Entries, Some) ->
     [Spec || {Which, Spec} <- Entries,
              Which =:= whole orelse
@@ -214,8 +215,8 @@ covering(FA, Entries, Some) ->
 ms(local, Specs) -> match_spec([C || #{clauses := Cs} <- Specs, C <- Cs]);
 ms(_Counter, _Specs) -> true.
 
-%% Adds to each pattern how many functions it is for. A function with several
-%% patterns is counted for the first pattern.
+%% Adds to each pattern the number of its functions. A function with several
+%% patterns is counted only for the first pattern.
 weighed(Ops) ->
     {Weighed, _} =
         lists:mapfoldl(fun({_, Which, _} = Op, Seen) ->
@@ -247,8 +248,8 @@ clause({raw, Clause}, _) -> Clause;
 clause({Head, Guards, Actions}, All) ->
     {Head, Guards, body(lists:usort(Actions ++ All))}.
 
-%% Returns the body for some actions. An event has room for one extra term, so
-%% several terms become a tuple.
+%% Returns the body of a clause with these actions. An event can carry only one
+%% extra term, so several terms become a tuple.
 body([{start, _, _, _} = Start]) ->
     inviso_arm_starts:body(Start);
 body([{value, _} = Value]) ->

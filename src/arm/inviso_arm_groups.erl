@@ -2,10 +2,10 @@
 %% @doc Finds the modules of specs with wildcards and groups, when tracing begins and
 %% when modules are loaded later.
 %%
-%% A group has the loaded modules that fit. It loads no module, because loading runs
-%% code of the application. Some modules are left out: those of kernel and stdlib,
-%% unless the user agrees, because tracing them can slow down every process; and
-%% inviso's own.
+%% A group contains only loaded modules. inviso loads no module for it, because
+%% loading runs code of the application. inviso's own modules are left out. The
+%% modules of kernel and stdlib are left out unless the user agrees, because
+%% tracing them can slow down every process.
 -module(inviso_arm_groups).
 
 -export([resolve/2, is_group/1, is_wild/1, snapshot/0, changed/1, later/3]).
@@ -24,8 +24,8 @@ is_group(#{kind := call, modules := Modules, module := M}) ->
 is_group(_) ->
     false.
 
-%% @doc Returns true if a spec has a wildcard or a group, so that code that is loaded
-%% later can have further functions for it.
+%% @doc Returns true if a spec has a wildcard or a group. Such a spec can also
+%% select functions of code that is loaded later.
 -spec is_wild(inviso_spec:spec()) -> boolean().
 is_wild(#{kind := call, functions := Functions} = Spec) ->
     Functions =/= one orelse is_group(Spec);
@@ -54,11 +54,12 @@ has(M, #{modules := one, module := '_'}) -> not is_own(M);
 has(M, #{modules := Group}) ->
     inviso_spec_group:has(Group, M) andalso not is_own(M).
 
-%% On a node to which inviso was brought, the names of all its modules begin
+%% Also true for the modules that a client sends to a node: all their names begin
 %% with this text.
 is_own(M) -> lists:prefix(?OWN, atom_to_list(M)).
 
-%% The applications kernel and stdlib, and the modules that are part of the VM.
+%% Returns true for modules of kernel and stdlib, and for modules that are part of
+%% the VM.
 is_otp(M) ->
     is_in(kernel, M) orelse is_in(stdlib, M)
         orelse lists:member(M, erlang:pre_loaded()).

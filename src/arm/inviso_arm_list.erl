@@ -4,8 +4,8 @@
 
 -export([lines/1]).
 
-%% A list has at most this many modules of a spec, and this many functions of a
-%% module.
+%% The list shows at most MAX_MODULES modules of a spec, and MAX_FUNCTIONS
+%% functions of a module.
 -define(MAX_MODULES, 100).
 -define(MAX_FUNCTIONS, 50).
 
@@ -41,7 +41,8 @@ module(M, FAs) ->
                 ++ [[count(length(Made), "function"), " of the compiler"]
                     || Made =/= []])].
 
-%% The compiler makes functions of funs and list comprehensions.
+%% Returns true for a function that the compiler has made from a fun or a list
+%% comprehension.
 is_made({F, _}) -> lists:prefix("-", atom_to_list(F)).
 
 some(Max, Lines, _) when length(Lines) =< Max ->

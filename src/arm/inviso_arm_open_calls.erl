@@ -1,7 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Bounds the open calls of each process: traced calls whose ends the VM is to
-%% report. For each of them the VM has a frame on the process's stack, so the stack
-%% of a process that loops by tail calls grows for as long as it runs.
+%% @doc Bounds the open calls of each process. An open call is a traced call whose
+%% end the VM has still to report. For each open call the VM puts a frame on the
+%% process's stack. So if a process loops by tail calls, its stack grows as long
+%% as the loop runs.
 %%
 %% ```
 %%  the tracer counts ──► a process reaches the bound ──► look/3 sets the pattern
@@ -10,13 +11,13 @@
 %% '''
 %%
 %% The tracer ({@link inviso_tracer}) counts in the thread of the traced process.
-%% The owner of the tracing calls {@link look/3} many times a second.
+%% The owner of the tracer calls {@link look/3} many times a second.
 -module(inviso_arm_open_calls).
 
 -export([bind/3, look/3]).
 
-%% @doc Sets the bound of a tracer that is open. This must be done before the first
-%% pattern is set. With 0 there is no bound. Returns notes for the user.
+%% @doc Sets the bound of a tracer that is open. Must be called before the first
+%% pattern is set. 0 means no bound. Returns notes for the user.
 -spec bind(inviso_tracer:tracer(), non_neg_integer(),
            inviso_tracing:tracing()) -> {[binary()], inviso_tracing:tracing()}.
 bind(_, 0, T) ->
@@ -33,9 +34,11 @@ bind({inviso_tracer, Handle}, Limit, T) ->
             {[], T}
     end.
 
-%% @doc Sets the patterns of functions for which a process has reached the bound.
-%% Returns notes for the user; `Calls' is what is done with calls. If the engine does
-%% not answer, this is repeated at the next call.
+%% @doc If a process has reached the bound, most of its open calls are calls of
+%% one function. Sets the pattern of this function again, so that the VM no longer
+%% reports the ends of its calls. Returns notes for the user; `Calls' says what
+%% the tracer does with calls. If the engine does not answer, the next call tries
+%% again.
 -spec look(inviso_tracer:tracer(), recorded | timed | counted,
            inviso_tracing:tracing()) -> {[binary()], inviso_tracing:tracing()}.
 look({inviso_tracer, Handle}, Calls, T) ->
@@ -75,7 +78,8 @@ what(recorded) ->
     "returns are not recorded any more, so `slow' and `failed' do not see its "
         "calls".
 
-%% The name is not read from the process, which may be busy and answer late.
+%% Describes a process with its registered name. Does not ask the process, which
+%% may be busy and answer late.
 process(Pid) ->
     case [Name || Name <- registered(), whereis(Name) =:= Pid] of
         [Name | _] -> io_lib:format("~w (~tw)", [Pid, Name]);

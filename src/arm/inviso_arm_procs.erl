@@ -12,8 +12,9 @@
                      new := boolean(), existing := boolean(),
                      given := [pid() | port()]}.
 
-%% How many processes are asked whether they are sensitive, and how long this may
-%% take. Each question is a signal to the process.
+%% At most MAX_LOOKED_AT processes are asked whether they are sensitive, for at
+%% most LOOK_MS. The number has a bound because each question is a signal to the
+%% process.
 -define(MAX_LOOKED_AT, 1000).
 -define(LOOK_MS, 250).
 -define(MAX_BYTES, 262144).
@@ -37,7 +38,8 @@ tracees(Specs, Texts, Follow) ->
     ok = has_use(Tracees),
     Tracees.
 
-%% @doc Events of calls get the number of the arguments, not the arguments.
+%% @doc Returns the tracees with the flag `arity': events of calls then have the
+%% number of arguments instead of the arguments.
 -spec by_arity(tracees()) -> tracees().
 by_arity(#{flags := Flags} = Tracees) ->
     Tracees#{flags := Flags ++ [arity || lists:member(call, Flags)]}.
@@ -86,7 +88,7 @@ uncounted(#{flags := Flags, port_flags := PortFlags}) ->
     lists:usort(Flags ++ PortFlags)
         -- [call, arity, set_on_spawn, set_on_link].
 
-%% Returns true if `all' includes ports. It does if events of ports are traced.
+%% Returns true if `all' includes ports. This is so if events of ports are traced.
 all_ports(#{port_flags := Flags}) -> lists:member(ports, Flags).
 
 %% --- checks before tracing ----------------------------------------------------
@@ -170,8 +172,9 @@ pids(#{existing := Existing, given := Given} = Tracees, Own) ->
             All ++ [P || P <- Given1, is_map_key(P, Out)]
     end.
 
-%% Returns processes that are left out if the user did not name them: those of the
-%% VM, and those that send or receive more messages when their messages are traced.
+%% Returns processes that are left out unless the user has named them: processes
+%% of the VM, and, if messages are traced, processes that carry messages between
+%% nodes. Tracing the messages of the latter would cause more messages.
 left_out(#{flags := Flags}) ->
     inviso_vm:system_processes() ++
         case lists:member(send, Flags) orelse lists:member('receive', Flags) of

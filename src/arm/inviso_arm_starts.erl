@@ -1,9 +1,9 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Specs whose events begin requests of sequential traces.
 %%
-%% A clause of such a spec has the action `{start, Kind, Label, Variables}'. Its match spec
-%% sets the token of the process, and reports which token the process held before
-%% (c_src/nif/starts.h).
+%% A clause of such a spec has the action `{start, Kind, Label, Variables}'. The
+%% clause's match spec sets the token of the process, and reports the token that
+%% the process held before the event (c_src/nif/starts.h).
 %%
 %% A label in a match spec must be an atom or a small integer. With any other term
 %% the VM can crash or hang, because it does not copy the term.
@@ -20,7 +20,8 @@
 
 -define(MAX_VARIABLE, 200).
 
-%% @doc Returns the variables of specs that name requests, for inviso_spec:parse/2.
+%% @doc Returns the names of the variables whose values name requests, for
+%% inviso_spec:parse/2.
 -spec variables(start() | none | calls) -> [atom()].
 variables(#{variable := Names}) when is_binary(Names) ->
     case unicode:characters_to_list(Names) of
@@ -72,10 +73,11 @@ no_action(Text) ->
                          "--calls shows calls and returns within requests",
                          [Text])}).
 
-%% @doc Returns the body of a match spec for the action. The value of the message is
-%% computed before the token is set. A call asks for its end, which shows that a later
-%% call in the same process begins another request. Flags for timestamps are not set:
-%% the tracer reads its own clock.
+%% @doc Returns the body of a match spec for the action. The action `message'
+%% comes first, so that it reports the token from before the event. A call also
+%% asks for its end: after this end, another call in the same process begins
+%% another request. Flags for timestamps are not set: the tracer reads its own
+%% clock.
 -spec body(action()) -> [term()].
 body({start, Kind, Label, Variables}) ->
     Value = ['$inviso_seq', {get_seq_token} | Variables],
@@ -86,9 +88,10 @@ body({start, Kind, Label, Variables}) ->
 flags(On) ->
     [{set_seq_token, Flag, On} || Flag <- [send, 'receive', print]].
 
-%% @doc Returns the match spec of a call for the time when no more requests
-%% begin: it clears the flags of a token that the process has kept, so that
-%% later events of the process do not belong to its last request.
+%% @doc Converts the match spec of a call, for the time when no more requests
+%% begin. The new match spec clears the flags of a token that the process still
+%% holds, so that later events of the process do not become part of its last
+%% request.
 -spec over(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
 over(MS) when is_list(MS) ->
     [{Head, Guards ++ guard(), [{message, '$inviso_seq_over'} | flags(false)]}
@@ -96,8 +99,8 @@ over(MS) when is_list(MS) ->
 over(_) ->
     false.
 
-%% @doc Returns the spec, restricted to processes that hold a token. Throws
-%% `{usage, Text}' if the spec is not of calls.
+%% @doc Restricts a spec to processes that hold a token. Throws `{usage, Text}' if
+%% the spec is not of calls.
 -spec in_request(inviso_spec:spec()) -> inviso_spec:spec().
 in_request(#{kind := call, clauses := Clauses, counters := []} = Spec) ->
     Spec#{clauses := [held(C) || C <- Clauses]};

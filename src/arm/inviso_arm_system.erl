@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Specs of events that the system monitor reports: what to ask the VM for, and
-%% whether another tool is in the way.
+%% @doc Specs of events that the system monitor reports. Converts them to options
+%% of the system monitor, and checks that no other tool uses it.
 -module(inviso_arm_system).
 
 -export([options/1, events/1, check/1, refusal/1, notes/2]).
@@ -20,7 +20,8 @@ option(Event, none) -> Event;
 option(large_heap, Bytes) ->
     Word = erlang:system_info(wordsize),
     {large_heap, (Bytes + Word - 1) div Word};
-%% A queue is reported again only after it was half as long.
+%% After a report, the VM reports the mailbox of the process again only after it
+%% was half as long.
 option(long_message_queue, N) -> {long_message_queue, {N div 2, N}};
 option(Event, Ms) -> {Event, Ms}.
 
@@ -28,8 +29,8 @@ option(Event, Ms) -> {Event, Ms}.
 -spec events([inviso_system_monitor:option()]) -> [atom()].
 events(Options) -> [name(O) || O <- Options].
 
-%% @doc Throws `{Class, Text}' if this VM does not report an event, or if another
-%% process has the system monitor.
+%% @doc Throws `{Class, Text}' if this VM cannot report one of the events, or if
+%% another process is the system monitor.
 -spec check([inviso_system_monitor:option()]) -> ok.
 check([]) ->
     ok;
@@ -61,7 +62,8 @@ refusal(Owner) ->
                    "status'", [Session, Otp])
     end.
 
-%% The process with the system monitor is linked to its session.
+%% Returns the inviso session whose process is the system monitor, or none. This
+%% process is linked to its session.
 inviso_session_of(Owner) when is_pid(Owner), node(Owner) =:= node() ->
     Links = case process_info(Owner, links) of
                 {links, Ls} -> Ls;

@@ -2,8 +2,9 @@
 %% @doc Specs whose events are counted by the value of an expression, or whose values
 %% are added to a histogram.
 %%
-%% A clause of such a spec has the action `{value, Exprs}'. Its match spec reports the
-%% values in a tuple, because the VM makes no event if it reports `false'.
+%% A clause of such a spec has the action `{value, Exprs}'. The clause's match
+%% spec reports the values in a tuple: if it reported the value `false' alone, the
+%% VM would make no event.
 -module(inviso_arm_values).
 
 -export([specs/3, body/1]).

@@ -1,10 +1,10 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Checks whether patterns that were set are still set.
 %%
-%% A module that is loaded again has no patterns. On a VM with one pattern for a
-%% function, another tool may clear or replace inviso's pattern. A lost pattern is
-%% set again, unless another tool has set its own. A note tells the user what has
-%% happened.
+%% If a module is loaded again, the VM removes its patterns. On a VM without trace
+%% sessions, another tool may clear or replace inviso's pattern. A lost pattern is
+%% set again, unless another tool has set its own pattern on the function. A note
+%% tells the user what has happened.
 -module(inviso_arm_watch).
 
 -export([look/3]).

@@ -12,7 +12,7 @@
 %%                                      tracing has begun (5000)
 %% '''
 %%
-%% Errors are logged, and do not keep the node from booting.
+%% Errors are logged and do not prevent the node from booting.
 -module(inviso_app).
 
 -behaviour(application).
@@ -21,7 +21,8 @@
 -export([start/2, stop/1]).
 -export([init/1]).
 
-%% How long the runtime component may take to end: it may have to close a log.
+%% How long the runtime component may take to end, because it may have to close a
+%% log.
 -define(SHUTDOWN_MS, 16000).
 
 %% @private

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Writes the autostart files of nodes ({@link inviso_autostart_conf}) from
 %% another node. Each node must be running and have inviso installed, because
-%% the node's parameters set the location of the file.
+%% parameters of the application inviso on that node set the location of the file.
 -module(inviso_as_lib).
 
 -export([setup_autostart/7, setup_autostart/8, setup_autostart/9,
@@ -48,7 +48,7 @@ setup_autostart(Node, Repeat, Options, TracerData, CmdFiles, Bindings,
             {options, Options}, {tag, Tag}],
     with_file(Node, fun(File) -> write(Node, File, Terms) end).
 
-%% @doc Sets how many more starts of a node are traced.
+%% @doc Sets the number of further starts of a node that are traced.
 -spec set_repeat(node(), non_neg_integer()) -> result().
 set_repeat(Node, N) ->
     with_file(Node, fun(File) -> set_repeat(Node, File, N) end).

@@ -2,10 +2,10 @@
 %% @doc Reads from the configuration file ({@link inviso_autostart_conf})
 %% whether tracing starts when the node boots, and with which function.
 %%
-%% The parameter `inviso_autostart_mod' can name a module to be used in place of
-%% this one. Such a module exports `autostart(Arg) -> {MFA, Options, Tag} |
-%% term()', where Arg is the argument of the application's start. If the
-%% function returns any other term, nothing starts.
+%% The parameter `inviso_autostart_mod' can name another module instead of this
+%% one. Such a module exports `autostart(Arg) -> {MFA, Options, Tag} | term()',
+%% where Arg is the argument of the application's start. If the function returns a
+%% term other than {MFA, Options, Tag}, nothing starts.
 -module(inviso_autostart).
 
 -export([autostart/1, which_config_file/0]).

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Handles the requests of the command `inviso autostart' to a node on
-%% which inviso is installed: reads, writes and deletes the file of {@link
-%% inviso_autostart_conf}, and a trace case in the same directory.
+%% @doc Handles the requests of the command `inviso autostart' on a node on which
+%% inviso is installed. Reads, writes and deletes the node's autostart file
+%% ({@link inviso_autostart_conf}), and a trace case in the same directory.
 %%
 %% The user's trace case may call functions of {@link inviso} or of {@link
 %% inviso_rt}. Before the trace case is written, {@link translations/0} replace
@@ -19,8 +19,8 @@
 
 -define(CASE, "inviso_autostart.case").
 
-%% @doc Returns the file, and how many more starts are traced: 0 if
-%% there is no file.
+%% @doc Returns the autostart file, and how many more starts are traced (0 if
+%% there is no file).
 -spec show() -> answer().
 show() ->
     with_file(fun show/1).
@@ -46,8 +46,8 @@ case_text(File) ->
 case_file(File) ->
     filename:join(filename:dirname(File), ?CASE).
 
-%% Returns an answer. The last element says whether the application inviso is
-%% started on this node. If so, it probably also starts when the node restarts.
+%% Returns an answer. Its last element is true if the application inviso runs on
+%% this node. If so, it probably also starts when the node restarts.
 answer(File, Starts, Text) ->
     Started = lists:keymember(inviso, 1, application:which_applications()),
     Lines = string:split(utf8(Text), "\n", all),
@@ -141,11 +141,10 @@ failed(Why) ->
 utf8(Text) ->
     unicode:characters_to_binary(Text).
 
-%% @doc Returns translations of calls of `inviso' into calls of `inviso_rt',
-%% which have no list of nodes. If the number of arguments does not show whether
-%% the first argument is a list of nodes, a first argument that is written as a
-%% list, or is a variable whose name begins with `Node', is taken as a list of
-%% nodes.
+%% @doc Returns translations of calls of `inviso' into calls of `inviso_rt', whose
+%% functions have no argument for nodes. The number of arguments may not show
+%% whether the first argument is a list of nodes. In this case it is taken as one
+%% if it is written as a list, or is a variable whose name begins with `Node'.
 -spec translations() -> [inviso_case:translation()].
 translations() ->
     Own = [FA || {F, _} = FA <- inviso_rt:module_info(exports),

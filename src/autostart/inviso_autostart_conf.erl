@@ -11,8 +11,8 @@
 %% {tag, Tag}.              the runtime component's tag (default: default_tag)
 %% '''
 %%
-%% The parameter `inviso_autostart_conf' of the application `inviso' (in old
-%% configurations of `runtime_tools') sets the file's location:
+%% The parameter `inviso_autostart_conf' of the application `inviso' sets the
+%% file's location (in old configurations, the same parameter of `runtime_tools'):
 %%
 %% ```
 %% "File"
@@ -25,10 +25,9 @@
 %% directory. In this case the file must belong to root or to the user of the
 %% node, because the node calls the functions that the file names.
 %%
-%% A new file replaces the old one atomically. {@link count_down/1}
-%% decrements `repeat' before the autostart begins, and returns when the new
-%% value is on disk. So a node that crashes because of its autostart does not
-%% crash at every start.
+%% A new file replaces the old one atomically. Before the autostart begins, {@link
+%% count_down/1} decrements `repeat' and waits until the new value is on disk. So
+%% even if the autostart crashes the node, the node does not crash at every start.
 -module(inviso_autostart_conf).
 
 -export([file/0, read/1, write/2, replace/2, count_down/1]).
@@ -73,8 +72,8 @@ load(Beam) ->
     end.
 
 %% Returns the file if it belongs to root or to the node's user, and other users
-%% cannot write it. Users who can write to the directory where a node is started
-%% must not be able to run code in the node.
+%% cannot write it. Otherwise a user who can only write to the directory in which
+%% the node is started could run code in the node.
 trusted(File) ->
     case {file_info(File), file_info("/proc/self")} of
         {{ok, Uid, Mode}, {ok, Own, _}}
@@ -129,7 +128,8 @@ write(File, Terms) ->
         false -> {error, {File, {not_writable_as_text, Terms}}}
     end.
 
-%% @doc Replaces the contents of a file, atomically and durably.
+%% @doc Replaces the contents of a file atomically. When this function returns,
+%% the new contents are on disk.
 -spec replace(file(), binary()) -> ok | failure().
 replace(File, Text) ->
     New = File ++ ".new",
@@ -182,8 +182,8 @@ write_new(New, Old, Text) ->
             E
     end.
 
-%% Writes the directory to disk. Errors are ignored: some file systems do not
-%% support this.
+%% Writes a directory to disk (fsync). Errors are ignored, because some file
+%% systems do not support this.
 sync_dir(Dir) ->
     case file:open(Dir, [read, raw, directory]) of
         {ok, Fd} ->
@@ -194,8 +194,8 @@ sync_dir(Dir) ->
             ok
     end.
 
-%% @doc Decrements the number of starts in the file. Returns the contents of the
-%% file if tracing is to start, or `done' if the number was 0.
+%% @doc Decrements the number of starts in the file. If the number was 0, returns
+%% `done': tracing must not start. Otherwise returns the contents of the file.
 -spec count_down(file()) -> {ok, [{atom(), term()}]} | done | failure().
 count_down(File) ->
     case read(File) of

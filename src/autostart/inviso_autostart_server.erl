@@ -19,9 +19,9 @@
 %%      | {Item, Bindings}        Bindings override the parameter bindings
 %% '''
 %%
-%% Specs run at the same time. Trace cases call functions of {@link inviso_rt},
-%% or functions that `translations' replaces by these. An error is logged with
-%% file and line, and ends only the Spec in which it occurs.
+%% All Specs run at the same time. Trace cases call functions of {@link
+%% inviso_rt}, or other functions that `translations' translates into them. An
+%% error is logged with file and line. It ends only the Spec in which it occurs.
 -module(inviso_autostart_server).
 
 -export([init/1]).
@@ -52,8 +52,8 @@ init_tracing(TracerData) ->
             exit({inviso, E})
     end.
 
-%% Runs each Spec in a linked process, so that the Specs end if this
-%% process is stopped.
+%% Runs each Spec in a separate, linked process. So the Specs end if this process
+%% is stopped.
 run(Specs, Params) ->
     Runners = [spawn_monitor_link(fun() -> items(items_of(S), Params) end)
                || S <- Specs],
@@ -105,7 +105,7 @@ item(_, _, _) ->
 translations(Params) ->
     param(translations, Params, []).
 
-%% Returns the bindings of an Item. If a variable has two values, the value of
-%% the Item is used.
+%% Returns the bindings of an Item: its own ones (`Local') and those for all trace
+%% cases. If both have a value for a variable, the Item's value is used.
 bindings(Local, Params) ->
     lists:ukeysort(1, Local ++ param(bindings, Params, [])).

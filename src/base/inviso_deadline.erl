@@ -2,7 +2,8 @@
 %% @doc Shortens time limits in tests.
 %%
 %% With an environment variable a test can divide the time limits on its nodes by
-%% 1 to 10. The value has a form that is not set by accident:
+%% a number from 1 to 10. The value must have this form, so that it is not set by
+%% accident:
 %% ```
 %%  INVISO_TEST_DEADLINES='only in tests: 1/5'
 %% '''

@@ -1,11 +1,12 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Sends messages without suspending the sender and without opening a
-%% connection.
+%% @doc Sends messages. Never suspends the sender, and never opens a connection to
+%% another node.
 -module(inviso_message).
 
 -export([reply/2, send/2]).
 
-%% @doc Answers a request of `gen_server:call/2,3' by {@link send/2}.
+%% @doc Answers a request of `gen_server:call/2,3'. Like {@link send/2}, never
+%% suspends the caller.
 -spec reply({pid(), term()}, term()) -> ok.
 reply({Pid, [alias | Alias] = Tag}, Answer)
   when is_pid(Pid), is_reference(Alias) ->

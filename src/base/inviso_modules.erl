@@ -61,8 +61,8 @@ is_in(File, DirRe) ->
         andalso matches(filename:dirname(File), DirRe).
 
 %% Returns modules with their files. For a loaded module this is the file of the
-%% loaded code, even if the code path has another, because calls go to the loaded
-%% code.
+%% loaded code, even if the code path contains another file, because calls go to
+%% the loaded code.
 files(loaded) ->
     code:all_loaded();
 files(loadable) ->
@@ -75,8 +75,8 @@ files(loadable) ->
                 length(filename:basename(File, ".beam")) < 256],
     maps:to_list(maps:merge(maps:from_list(lists:reverse(Found)), Loaded)).
 
-%% @doc Returns true if a term is a string that is not empty. The empty string is
-%% also an empty list of nodes.
+%% @doc Returns true if a term is a string that is not empty. The empty string
+%% does not count, because it is the same term as an empty list of nodes.
 -spec is_string(term()) -> boolean().
 is_string([_ | _] = Text) -> io_lib:char_list(Text);
 is_string(_) -> false.

@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Finds the known names that resemble a misspelt name.
+%% @doc Finds names in a list that resemble a misspelt name.
 -module(inviso_near).
 
 -export([names/2, did_you_mean/1]).
@@ -12,7 +12,8 @@
 -spec names(string(), [string()]) -> [string()].
 names(Name, All) when length(Name) =< ?LONGEST ->
     Low = string:lowercase(Name),
-    %% If two of four letters could be changed, nearly every word would match.
+    %% A name of fewer than 6 letters may differ in one letter only: with two of
+    %% four letters changed, nearly every short word would match.
     Most = case length(Name) of
                L when L < 6 -> 1;
                _ -> 2
@@ -25,7 +26,7 @@ names(Name, All) when length(Name) =< ?LONGEST ->
 names(_, _) ->
     [].
 
-%% @doc Returns a suggestion for the end of a sentence.
+%% @doc Returns text with these names, to append to an error message.
 -spec did_you_mean([string()]) -> string().
 did_you_mean([]) -> "";
 did_you_mean(Names) -> "; did you mean " ++ lists:append(

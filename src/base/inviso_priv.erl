@@ -5,9 +5,9 @@
 
 -export([dir/0]).
 
-%% @doc Returns the directory priv of the application `inviso'. If the code path has
-%% no such application, returns the directory priv beside this module's ebin/, so
-%% that the directory of a source tree may have any name.
+%% @doc Returns the directory priv of the application `inviso'. If the code path
+%% has no such application, returns the directory priv beside this module's ebin/.
+%% So inviso also runs from a source tree, whatever the name of its directory.
 -spec dir() -> file:filename().
 dir() ->
     case code:priv_dir(inviso) of

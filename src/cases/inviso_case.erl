@@ -8,10 +8,10 @@
 %% inviso:tf(Nodes, all, [call, timestamp]).
 %% '''
 %%
-%% A file has expressions as in the shell, each with a full stop at its end. A
-%% variable that an expression binds keeps its value in all later expressions.
-%% Before the trace case runs, calls can be <em>translated</em> into calls of
-%% other functions, so that one file can be used with several APIs:
+%% A file contains expressions as in the shell, each with a full stop at its end.
+%% If an expression binds a variable, the variable keeps its value in all later
+%% expressions. Before the trace case runs, calls can be <em>translated</em> into
+%% calls of other functions, so that one file can be used with several APIs:
 %%
 %% ```
 %% {{M1, F1, Arity}, {M2, F2, Args}}      calls M1:F1/Arity
@@ -21,9 +21,9 @@
 %%          | any other term              the arguments stay as they are
 %% '''
 %%
-%% Only calls that name module and function by atoms are translated. Calls
-%% within the new arguments are translated too. A variable that the translation
-%% removes needs no value.
+%% A call is translated only if its module and function are atoms. Calls within
+%% the new arguments are translated too. If a translation removes a variable, the
+%% variable needs no value.
 %%
 %% The whole file is read and checked before any expression runs, so a file with
 %% a mistake changes nothing. Errors contain file and line. The first expression
@@ -93,8 +93,8 @@ of_call({M, F, Args}, Translations) ->
     #trace_case{file = lists:concat([M, ":", F, "/", length(Args)]),
                 comment = "", exprs = transform([Call], Translations)}.
 
-%% Parses the forms one by one, so that an error has the line of the form in
-%% which it is.
+%% Parses the forms one by one, so that an error has the line of the form that
+%% contains it.
 parse([]) ->
     [];
 parse(Tokens) ->
@@ -125,7 +125,8 @@ text(#trace_case{comment = Comment, exprs = Exprs}) ->
     lists:flatten([["%% ", Comment, "\n"] || Comment =/= ""]
                   ++ [[erl_pp:expr(Expr), ".\n"] || Expr <- Exprs]).
 
-%% @doc Returns the variables that need a value, sorted.
+%% @doc Returns the variables to which the trace case itself gives no value,
+%% sorted.
 -spec variables(trace_case()) -> [atom()].
 variables(#trace_case{exprs = Exprs}) ->
     lists:usort([Name || {_, {unbound, Name}} <- complaints(Exprs, [])]).

@@ -19,9 +19,9 @@
 %% 10> inviso:clear(), inviso:stop_nodes().
 %% '''
 %%
-%% A function that takes no list of nodes addresses all nodes that were added.
-%% Results are `{ok, [{Node, NodeResult}]}', or only `NodeResult' in a system
-%% that is not distributed. Every function except start and stop exits with
+%% A function without a list of nodes as argument is for all nodes that were
+%% added. Results are `{ok, [{Node, NodeResult}]}', or only `NodeResult' in a
+%% system that is not distributed. Every function except start and stop exits with
 %% `noproc' if no control component runs.
 %%
 %% inviso need not be installed on the nodes: add_nodes loads the code on a
@@ -62,10 +62,10 @@
 -type node_result(R) :: inviso_rt_request:answer(R).
 -type result(R) :: {ok, [{node(), node_result(R)}]} | node_result(R)
                  | {error, term()}.
-%% `dependency': how long, in ms, a runtime component continues without a
+%% `dependency': how long, in ms, a runtime component continues to trace without a
 %% control component (default: one minute), and the control component's node.
-%% `dir': the directory for inviso's files on a node. `overload': see {@link
-%% inviso_rt_overload}.
+%% `dir': the directory for inviso's files on a node. `overload': the overload
+%% protection ({@link inviso_rt_overload}).
 -type option() :: {dependency, timeout() | {timeout(), node()}}
                 | overload | {overload, term()}
                 | {dir, file:filename()}.
@@ -103,8 +103,8 @@ start() -> start([]).
 -spec start([start_option()]) -> {ok, pid()} | {error, term()}.
 start(Options) -> inviso_c:start(Options).
 
-%% @doc Stops the control component. Runtime components continue for the time of
-%% their option `dependency'.
+%% @doc Stops the control component. Runtime components continue to trace for the
+%% time of their option `dependency', and then end.
 -spec stop() -> shutdown.
 stop() ->
     try
@@ -126,8 +126,8 @@ add_node(Tag, Options) -> add_nodes([node()], Tag, Options).
 add_nodes(Nodes, Tag) -> add_nodes(Nodes, Tag, []).
 
 %% @doc Starts a runtime component on each of the nodes. If a node already has a
-%% runtime component, and this has no control component, adopts the runtime
-%% component. The tag distinguishes this start from later starts: see {@link
+%% runtime component that has no control component, adopts this runtime component.
+%% The tag distinguishes this start from later starts: see {@link
 %% add_nodes_if_ref/3}.
 -spec add_nodes([node()], term(), [option()]) ->
           result({ok, new | already_added
@@ -151,8 +151,9 @@ add_node_if_ref(Tag, Options) -> add_nodes_if_ref([node()], Tag, Options).
 add_nodes_if_ref(Nodes, Tag) -> add_nodes_if_ref(Nodes, Tag, []).
 
 %% @doc Like {@link add_nodes/3}, but adopts a runtime component only if its tag
-%% is `Tag'. Another tag shows that the runtime component was started again
-%% meanwhile: the node's result is then `{error, {wrong_reference, OtherTag}}'.
+%% is `Tag'. Another tag shows that the runtime component was started again in the
+%% meantime. In this case the node's result is `{error, {wrong_reference,
+%% OtherTag}}'.
 -spec add_nodes_if_ref([node()], term(), [option()]) ->
           result({ok, new | already_added
                     | {adopted, inviso_rt_server:state(),
@@ -160,12 +161,12 @@ add_nodes_if_ref(Nodes, Tag) -> add_nodes_if_ref(Nodes, Tag, []).
 add_nodes_if_ref(Nodes, Tag, Options) ->
     add_nodes(Nodes, Tag, Options, if_ref).
 
-%% @doc Stops the runtime components of all nodes. Only the logs
-%% stay on the nodes.
+%% @doc Stops the runtime components of all nodes. Of inviso's files, only the
+%% logs stay on the nodes.
 -spec stop_nodes() -> result(ok).
 stop_nodes() -> call({stop_nodes, all}).
 
-%% @doc Stops the runtime components of some nodes.
+%% @doc Stops the runtime components of the nodes `Nodes'.
 -spec stop_nodes([node()]) -> result(ok).
 stop_nodes(Nodes) -> call({stop_nodes, Nodes}).
 
@@ -173,12 +174,12 @@ stop_nodes(Nodes) -> call({stop_nodes, Nodes}).
 -spec stop_all() -> result(ok).
 stop_all() -> call(stop_all).
 
-%% @doc Changes options on all nodes. Options that are not given
-%% keep their values.
+%% @doc Changes options on all nodes. Options that `Options' does not contain keep
+%% their values.
 -spec change_options([option()]) -> result(ok).
 change_options(Options) -> call({change_options, all, Options}).
 
-%% @doc Changes options of some nodes.
+%% @doc Like {@link change_options/1}, on the nodes `Nodes'.
 -spec change_options([node()], [option()]) -> result(ok).
 change_options(Nodes, Options) -> call({change_options, Nodes, Options}).
 
@@ -199,12 +200,13 @@ unsubscribe() -> unsubscribe(self()).
 -spec unsubscribe(pid()) -> ok.
 unsubscribe(Pid) -> call({unsubscribe, Pid}).
 
-%% @doc Suspends all nodes: clears all flags and all meta patterns. They can be
-%% set again after {@link cancel_suspension/0}. Logs stay open.
+%% @doc Suspends all nodes: clears all flags and all meta patterns. Flags and
+%% patterns can be set again only after {@link cancel_suspension/0}. Logs stay
+%% open.
 -spec suspend(term()) -> result(ok).
 suspend(Reason) -> ask(all, {suspend, Reason}).
 
-%% @doc Like {@link suspend/1}, on some nodes.
+%% @doc Like {@link suspend/1}, on the nodes `Nodes'.
 -spec suspend([node()], term()) -> result(ok).
 suspend(Nodes, Reason) -> ask(Nodes, {suspend, Reason}).
 
@@ -212,7 +214,7 @@ suspend(Nodes, Reason) -> ask(Nodes, {suspend, Reason}).
 -spec cancel_suspension() -> result(ok).
 cancel_suspension() -> ask(all, cancel_suspension).
 
-%% @doc Like {@link cancel_suspension/0}, on some nodes.
+%% @doc Like {@link cancel_suspension/0}, on the nodes `Nodes'.
 -spec cancel_suspension([node()]) -> result(ok).
 cancel_suspension(Nodes) -> ask(Nodes, cancel_suspension).
 
@@ -221,17 +223,17 @@ cancel_suspension(Nodes) -> ask(Nodes, cancel_suspension).
 -spec get_tracerdata() -> result({ok, term() | no_tracerdata}).
 get_tracerdata() -> ask(all, get_tracerdata).
 
-%% @doc Like {@link get_tracerdata/0}, on some nodes.
+%% @doc Like {@link get_tracerdata/0}, on the nodes `Nodes'.
 -spec get_tracerdata([node()]) -> result({ok, term() | no_tracerdata}).
 get_tracerdata(Nodes) -> ask(Nodes, get_tracerdata).
 
-%% @doc Returns the state and the status of all runtime components: see {@link
-%% inviso_rt_server}.
+%% @doc Returns the state and the status of each runtime component ({@link
+%% inviso_rt_server} describes the values).
 -spec get_status() ->
           result({ok, {inviso_rt_server:state(), inviso_rt_server:status()}}).
 get_status() -> ask(all, get_status).
 
-%% @doc Like {@link get_status/0}, on some nodes.
+%% @doc Like {@link get_status/0}, on the nodes `Nodes'.
 -spec get_status([node()]) ->
           result({ok, {inviso_rt_server:state(), inviso_rt_server:status()}}).
 get_status(Nodes) -> ask(Nodes, get_status).
@@ -247,7 +249,7 @@ init_tracing(Arg) ->
         false -> {error, {badarg, Arg}}
     end.
 
-%% @doc Starts tracing on some nodes. All of them get this tracerdata.
+%% @doc Starts tracing on the nodes `Nodes', with the same tracerdata on each.
 -spec init_tracing([node()], term()) ->
           result({ok, [{trace_log | ti_log, term()}]}).
 init_tracing(Nodes, TracerData) -> call({init_tracing, Nodes, TracerData}).
@@ -256,7 +258,7 @@ init_tracing(Nodes, TracerData) -> call({init_tracing, Nodes, TracerData}).
 -spec state() -> result({ok, inviso_rt:facts()}).
 state() -> ask(all, state).
 
-%% @doc Like {@link state/0}, on some nodes.
+%% @doc Like {@link state/0}, on the nodes `Nodes'.
 -spec state([node()]) -> result({ok, inviso_rt:facts()}).
 state(Nodes) -> ask(Nodes, state).
 
@@ -265,7 +267,7 @@ state(Nodes) -> ask(Nodes, state).
 -spec stop_tracing() -> result({ok, idle | new}).
 stop_tracing() -> ask(all, stop_tracing).
 
-%% @doc Ends tracing on some nodes.
+%% @doc Like {@link stop_tracing/0}, on the nodes `Nodes'.
 -spec stop_tracing([node()]) -> result({ok, idle | new}).
 stop_tracing(Nodes) -> ask(Nodes, stop_tracing).
 
@@ -273,7 +275,7 @@ stop_tracing(Nodes) -> ask(Nodes, stop_tracing).
 -spec clear() -> result({ok, {new, inviso_rt_server:status()}}).
 clear() -> ask(all, {clear, []}).
 
-%% @doc Like {@link clear/0}, on some nodes.
+%% @doc Like {@link clear/0}, on the nodes `Nodes'.
 -spec clear([node()]) -> result({ok, {new, inviso_rt_server:status()}}).
 clear(Nodes) -> clear(Nodes, []).
 
@@ -288,15 +290,15 @@ clear(Nodes, Options) -> ask(Nodes, {clear, Options}).
 -spec flush() -> result(ok).
 flush() -> ask(all, flush).
 
-%% @doc Like {@link flush/0}, on some nodes.
+%% @doc Like {@link flush/0}, on the nodes `Nodes'.
 -spec flush([node()]) -> result(ok).
 flush(Nodes) -> ask(Nodes, flush).
 
-%% @doc Sets patterns for global calls on all nodes.
+%% @doc Sets patterns for global calls (calls with a module name), on all nodes.
 -spec tp([pattern()]) -> result(counts()).
 tp(Patterns) -> set(global, all, Patterns).
 
-%% @doc Like {@link tp/1}, on some nodes.
+%% @doc Like {@link tp/1}, on the nodes `Nodes'.
 -spec tp([node()], [pattern()]) -> result(counts()).
 tp(Nodes, Patterns) -> set(global, Nodes, Patterns).
 
@@ -304,22 +306,23 @@ tp(Nodes, Patterns) -> set(global, Nodes, Patterns).
 -spec tp(mod(), atom(), ari(), match_spec()) -> result(counts()).
 tp(M, F, A, MS) -> set(global, all, [{M, F, A, MS}]).
 
-%% @doc Sets one pattern, on some nodes or with options.
+%% @doc Sets one pattern. The arguments are `(Nodes, M, F, A, MS)', or `(M, F, A,
+%% MS, Opts)' for all nodes.
 -spec tp([node()], mod(), atom(), ari(), match_spec()) -> result(counts());
         (mod(), atom(), ari(), match_spec(), pattern_opts()) ->
           result(counts()).
 tp(Nodes, M, F, A, MS) -> set_5(global, Nodes, M, F, A, MS).
 
-%% @doc Sets one pattern on some nodes, with options.
+%% @doc Sets one pattern with options, on the nodes `Nodes'.
 -spec tp([node()], mod(), atom(), ari(), match_spec(), pattern_opts()) ->
           result(counts()).
 tp(Nodes, M, F, A, MS, Opts) -> set(global, Nodes, [{M, F, A, MS, Opts}]).
 
-%% @doc Sets patterns for all calls, local ones too, on all nodes.
+%% @doc Sets patterns for all calls, including local calls, on all nodes.
 -spec tpl([pattern()]) -> result(counts()).
 tpl(Patterns) -> set(local, all, Patterns).
 
-%% @doc Like {@link tpl/1}, on some nodes.
+%% @doc Like {@link tpl/1}, on the nodes `Nodes'.
 -spec tpl([node()], [pattern()]) -> result(counts()).
 tpl(Nodes, Patterns) -> set(local, Nodes, Patterns).
 
@@ -327,13 +330,14 @@ tpl(Nodes, Patterns) -> set(local, Nodes, Patterns).
 -spec tpl(mod(), atom(), ari(), match_spec()) -> result(counts()).
 tpl(M, F, A, MS) -> set(local, all, [{M, F, A, MS}]).
 
-%% @doc Sets one pattern, on some nodes or with options.
+%% @doc Sets one pattern. The arguments are `(Nodes, M, F, A, MS)', or `(M, F, A,
+%% MS, Opts)' for all nodes.
 -spec tpl([node()], mod(), atom(), ari(), match_spec()) -> result(counts());
          (mod(), atom(), ari(), match_spec(), pattern_opts()) ->
           result(counts()).
 tpl(Nodes, M, F, A, MS) -> set_5(local, Nodes, M, F, A, MS).
 
-%% @doc Sets one pattern on some nodes, with options.
+%% @doc Sets one pattern with options, on the nodes `Nodes'.
 -spec tpl([node()], mod(), atom(), ari(), match_spec(), pattern_opts()) ->
           result(counts()).
 tpl(Nodes, M, F, A, MS, Opts) -> set(local, Nodes, [{M, F, A, MS, Opts}]).
@@ -342,7 +346,7 @@ tpl(Nodes, M, F, A, MS, Opts) -> set(local, Nodes, [{M, F, A, MS, Opts}]).
 -spec ctp([{mod(), atom(), ari()}]) -> result(counts()).
 ctp(Patterns) -> unset(global, all, Patterns).
 
-%% @doc Like {@link ctp/1}, on some nodes.
+%% @doc Like {@link ctp/1}, on the nodes `Nodes'.
 -spec ctp([node()], [{mod(), atom(), ari()}]) -> result(counts()).
 ctp(Nodes, Patterns) -> unset(global, Nodes, Patterns).
 
@@ -350,7 +354,7 @@ ctp(Nodes, Patterns) -> unset(global, Nodes, Patterns).
 -spec ctp(mod(), atom(), ari()) -> result(counts()).
 ctp(M, F, A) -> unset(global, all, [{M, F, A}]).
 
-%% @doc Clears one global pattern on some nodes.
+%% @doc Clears one global pattern, on the nodes `Nodes'.
 -spec ctp([node()], mod(), atom(), ari()) -> result(counts()).
 ctp(Nodes, M, F, A) -> unset(global, Nodes, [{M, F, A}]).
 
@@ -358,7 +362,7 @@ ctp(Nodes, M, F, A) -> unset(global, Nodes, [{M, F, A}]).
 -spec ctpl([{mod(), atom(), ari()}]) -> result(counts()).
 ctpl(Patterns) -> unset(local, all, Patterns).
 
-%% @doc Like {@link ctpl/1}, on some nodes.
+%% @doc Like {@link ctpl/1}, on the nodes `Nodes'.
 -spec ctpl([node()], [{mod(), atom(), ari()}]) -> result(counts()).
 ctpl(Nodes, Patterns) -> unset(local, Nodes, Patterns).
 
@@ -366,7 +370,7 @@ ctpl(Nodes, Patterns) -> unset(local, Nodes, Patterns).
 -spec ctpl(mod(), atom(), ari()) -> result(counts()).
 ctpl(M, F, A) -> unset(local, all, [{M, F, A}]).
 
-%% @doc Clears one local pattern on some nodes.
+%% @doc Clears one local pattern, on the nodes `Nodes'.
 -spec ctpl([node()], mod(), atom(), ari()) -> result(counts()).
 ctpl(Nodes, M, F, A) -> unset(local, Nodes, [{M, F, A}]).
 
@@ -374,7 +378,7 @@ ctpl(Nodes, M, F, A) -> unset(local, Nodes, [{M, F, A}]).
 -spec ctp_all() -> result(ok).
 ctp_all() -> ask(all, clear_patterns).
 
-%% @doc Like {@link ctp_all/0}, on some nodes.
+%% @doc Like {@link ctp_all/0}, on the nodes `Nodes'.
 -spec ctp_all([node()]) -> result(ok).
 ctp_all(Nodes) -> ask(Nodes, clear_patterns).
 
@@ -384,7 +388,7 @@ ctp_all(Nodes) -> ask(Nodes, clear_patterns).
 -spec counters() -> result(counted()).
 counters() -> ask(all, {counters, ?COUNTERS}).
 
-%% @doc Like {@link counters/0}, on some nodes.
+%% @doc Like {@link counters/0}, on the nodes `Nodes'.
 -spec counters([node()]) -> result(counted()).
 counters(Nodes) -> ask(Nodes, {counters, ?COUNTERS}).
 
@@ -393,9 +397,10 @@ counters(Nodes) -> ask(Nodes, {counters, ?COUNTERS}).
 -spec counters([node()], pos_integer()) -> result(counted()).
 counters(Nodes, Max) -> ask(Nodes, {counters, Max}).
 
-%% Sets one pattern. Its five arguments after `Kind' are a list of nodes and a
-%% pattern, or a pattern and options. If the first is a string, it is a regular
-%% expression for modules, and no list of nodes.
+%% Sets one pattern. The five arguments after `Kind' are either a list of nodes
+%% and a pattern of four elements, or a pattern and its options. If the first of
+%% them is a string, it is a regular expression for modules and not a list of
+%% nodes.
 set_5(Kind, X1, X2, X3, X4, X5) ->
     case is_list(X1) andalso not inviso_modules:is_string(X1) of
         true -> set(Kind, X1, [{X2, X3, X4, X5}]);
@@ -406,9 +411,9 @@ set(Kind, Nodes, Patterns) -> ask(Nodes, {patterns, Kind, Patterns, set}).
 
 unset(Kind, Nodes, Patterns) -> ask(Nodes, {patterns, Kind, Patterns, clear}).
 
-%% @doc Sets process flags. The list contains either the flags for all nodes, or
-%% one tuple for each node. In a tuple `{Node, Flags, false}' the flags are
-%% cleared on this node.
+%% @doc Sets process flags. The list contains either flags that are set on all
+%% nodes, or one tuple for each node. A tuple `{Node, Flags, false}' clears the
+%% flags on this node.
 -spec tf([{proc_spec(), flags()}]
          | [{node(), [{proc_spec(), flags()}]}]
          | [{node(), [{proc_spec(), flags()}], boolean()}]) ->
@@ -434,14 +439,14 @@ is_node_flags(_) -> false.
 node_flags({Node, List}) -> {Node, {flags, true, List}};
 node_flags({Node, List, How}) -> {Node, {flags, How, List}}.
 
-%% @doc `tf(Nodes, List)' sets the flags in the list on some nodes. `tf(Procs,
-%% Flags)' sets flags of the processes `Procs' on all nodes.
+%% @doc `tf(Nodes, List)' sets the flags in `List' on the nodes `Nodes'.
+%% `tf(Procs, Flags)' sets flags of the processes `Procs' on all nodes.
 -spec tf([node()], [{proc_spec(), flags()}]) -> result(counts());
         (proc_spec(), flags()) -> result(counts()).
 tf(Nodes, List) when is_list(Nodes) -> ask(Nodes, {flags, true, List});
 tf(Procs, Flags) -> ask(all, {flags, true, [{Procs, Flags}]}).
 
-%% @doc Sets process flags on some nodes.
+%% @doc Sets flags of the processes `Procs', on the nodes `Nodes'.
 -spec tf([node()], proc_spec(), flags()) -> result(counts()).
 tf(Nodes, Procs, Flags) -> ask(Nodes, {flags, true, [{Procs, Flags}]}).
 
@@ -449,14 +454,14 @@ tf(Nodes, Procs, Flags) -> ask(Nodes, {flags, true, [{Procs, Flags}]}).
 -spec ctf([{proc_spec(), flags()}]) -> result(counts()).
 ctf(List) -> ask(all, {flags, false, List}).
 
-%% @doc `ctf(Nodes, List)' clears the flags in the list on some nodes.
+%% @doc `ctf(Nodes, List)' clears the flags in `List' on the nodes `Nodes'.
 %% `ctf(Procs, Flags)' clears flags of the processes `Procs' on all nodes.
 -spec ctf([node()], [{proc_spec(), flags()}]) -> result(counts());
          (proc_spec(), flags()) -> result(counts()).
 ctf(Nodes, List) when is_list(Nodes) -> ask(Nodes, {flags, false, List});
 ctf(Procs, Flags) -> ask(all, {flags, false, [{Procs, Flags}]}).
 
-%% @doc Clears process flags on some nodes.
+%% @doc Clears flags of the processes `Procs', on the nodes `Nodes'.
 -spec ctf([node()], proc_spec(), flags()) -> result(counts()).
 ctf(Nodes, Procs, Flags) -> ask(Nodes, {flags, false, [{Procs, Flags}]}).
 
@@ -464,18 +469,18 @@ ctf(Nodes, Procs, Flags) -> ask(Nodes, {flags, false, [{Procs, Flags}]}).
 -spec ctf_all() -> result(ok).
 ctf_all() -> ask(all, clear_flags).
 
-%% @doc Like {@link ctf_all/0}, on some nodes.
+%% @doc Like {@link ctf_all/0}, on the nodes `Nodes'.
 -spec ctf_all([node()]) -> result(ok).
 ctf_all(Nodes) -> ask(Nodes, clear_flags).
 
-%% @doc Prepares a function for meta tracing, on all nodes. Meta tracing is only
-%% possible if the tracerdata contains `ti'. {@link inviso_rt_meta} describes
-%% `CallFunc' and the three other callbacks.
+%% @doc Prepares a function for meta tracing, on all nodes: stores its callbacks.
+%% Meta tracing is only possible if the tracerdata contains `ti'. {@link
+%% inviso_rt_meta} describes `CallFunc' and the three other callbacks.
 -spec init_tpm(module(), atom(), arity(), callback()) -> result(ok).
 init_tpm(M, F, A, CallFunc) ->
     init_tpm(all, M, F, A, void, CallFunc, void, void).
 
-%% @doc Like {@link init_tpm/4}, on some nodes.
+%% @doc Like {@link init_tpm/4}, on the nodes `Nodes'.
 -spec init_tpm([node()], module(), atom(), arity(), callback()) -> result(ok).
 init_tpm(Nodes, M, F, A, CallFunc) ->
     init_tpm(Nodes, M, F, A, void, CallFunc, void, void).
@@ -486,7 +491,7 @@ init_tpm(Nodes, M, F, A, CallFunc) ->
 init_tpm(M, F, A, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
     init_tpm(all, M, F, A, InitFunc, CallFunc, ReturnFunc, RemoveFunc).
 
-%% @doc Like {@link init_tpm/7}, on some nodes.
+%% @doc Like {@link init_tpm/7}, on the nodes `Nodes'.
 -spec init_tpm([node()] | all, module(), atom(), arity(), callback(),
                callback(), callback(), callback()) -> result(ok).
 init_tpm(Nodes, M, F, A, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
@@ -499,9 +504,9 @@ init_tpm(Nodes, M, F, A, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
 -spec tpm(module(), atom(), arity(), match_spec()) -> result(meta_set()).
 tpm(M, F, A, MS) -> tpm_keep(all, M, F, A, MS).
 
-%% @doc `tpm(Nodes, M, F, A, MS)' is like {@link tpm/4}, on some nodes. `tpm(M,
-%% F, A, MS, CallFunc)' prepares a function and sets its match spec, on all
-%% nodes.
+%% @doc `tpm(Nodes, M, F, A, MS)' is like {@link tpm/4}, on the nodes `Nodes'.
+%% `tpm(M, F, A, MS, CallFunc)' prepares a function and sets its match spec, on
+%% all nodes.
 -spec tpm([node()], module(), atom(), arity(), match_spec()) ->
           result(meta_set());
          (module(), atom(), arity(), match_spec(), callback()) ->
@@ -511,7 +516,7 @@ tpm(Nodes, M, F, A, MS) when is_list(Nodes) ->
 tpm(M, F, A, MS, CallFunc) ->
     tpm_init(all, M, F, A, MS, {void, CallFunc, void, void}).
 
-%% @doc Prepares a function and sets its match spec, on some nodes.
+%% @doc Prepares a function and sets its match spec, on the nodes `Nodes'.
 -spec tpm([node()], module(), atom(), arity(), match_spec(), callback()) ->
           result(meta_set()).
 tpm(Nodes, M, F, A, MS, CallFunc) ->
@@ -524,7 +529,7 @@ tpm(M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
     tpm_init(all, M, F, A, MS,
              {InitFunc, CallFunc, ReturnFunc, RemoveFunc}).
 
-%% @doc Like {@link tpm/8}, on some nodes.
+%% @doc Like {@link tpm/8}, on the nodes `Nodes'.
 -spec tpm([node()], module(), atom(), arity(), match_spec(), callback(),
           callback(), callback(), callback()) -> result(meta_set()).
 tpm(Nodes, M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
@@ -576,7 +581,7 @@ tpm_init(Nodes, M, F, A, MS, Functions) ->
           result(meta_set()).
 tpm_ms(M, F, A, Name, MS) -> tpm_ms(all, M, F, A, Name, MS).
 
-%% @doc Like {@link tpm_ms/5}, on some nodes.
+%% @doc Like {@link tpm_ms/5}, on the nodes `Nodes'.
 -spec tpm_ms([node()] | all, module(), atom(), arity(), term(),
              match_spec()) -> result(meta_set()).
 tpm_ms(Nodes, M, F, A, Name, MS) ->
@@ -587,7 +592,7 @@ tpm_ms(Nodes, M, F, A, Name, MS) ->
           result(meta_set()).
 tpm_ms_tracer(M, F, A, Name, MS) -> tpm_ms_tracer(all, M, F, A, Name, MS).
 
-%% @doc Like {@link tpm_ms_tracer/5}, on some nodes.
+%% @doc Like {@link tpm_ms_tracer/5}, on the nodes `Nodes'.
 -spec tpm_ms_tracer([node()] | all, module(), atom(), arity(), term(),
                     match_spec()) -> result(meta_set()).
 tpm_ms_tracer(Nodes, M, F, A, Name, MS) ->
@@ -597,7 +602,7 @@ tpm_ms_tracer(Nodes, M, F, A, Name, MS) ->
 -spec ctpm_ms(module(), atom(), arity(), term()) -> result(ok).
 ctpm_ms(M, F, A, Name) -> ctpm_ms(all, M, F, A, Name).
 
-%% @doc Like {@link ctpm_ms/4}, on some nodes.
+%% @doc Like {@link ctpm_ms/4}, on the nodes `Nodes'.
 -spec ctpm_ms([node()] | all, module(), atom(), arity(), term()) -> result(ok).
 ctpm_ms(Nodes, M, F, A, Name) -> meta(Nodes, {ctpm_ms, {M, F, A}, Name}).
 
@@ -605,17 +610,16 @@ ctpm_ms(Nodes, M, F, A, Name) -> meta(Nodes, {ctpm_ms, {M, F, A}, Name}).
 -spec ctpm(module(), atom(), arity()) -> result(ok).
 ctpm(M, F, A) -> ctpm(all, M, F, A).
 
-%% @doc Like {@link ctpm/3}, on some nodes.
+%% @doc Like {@link ctpm/3}, on the nodes `Nodes'.
 -spec ctpm([node()] | all, module(), atom(), arity()) -> result(ok).
 ctpm(Nodes, M, F, A) -> meta(Nodes, {ctpm, {M, F, A}}).
 
-%% @doc Records the registered names of processes, on all nodes. Returns for
-%% each node a result for the tracing of register/2, and another for
-%% unregister/1.
+%% @doc Records the registered names of processes, on all nodes. Returns two
+%% results for each node: of tracing register/2, and of tracing unregister/1.
 -spec tpm_localnames() -> result(names_set()).
 tpm_localnames() -> meta(all, local_register).
 
-%% @doc Like {@link tpm_localnames/0}, on some nodes.
+%% @doc Like {@link tpm_localnames/0}, on the nodes `Nodes'.
 -spec tpm_localnames([node()]) -> result(names_set()).
 tpm_localnames(Nodes) -> meta(Nodes, local_register).
 
@@ -623,16 +627,16 @@ tpm_localnames(Nodes) -> meta(Nodes, local_register).
 -spec ctpm_localnames() -> result(names_removed()).
 ctpm_localnames() -> meta(all, remove_local_register).
 
-%% @doc Like {@link ctpm_localnames/0}, on some nodes.
+%% @doc Like {@link ctpm_localnames/0}, on the nodes `Nodes'.
 -spec ctpm_localnames([node()]) -> result(names_removed()).
 ctpm_localnames(Nodes) -> meta(Nodes, remove_local_register).
 
 %% @doc Records the global names of processes as `{global, Name}', on all nodes.
-%% The name of a process is recorded on the node of the process.
+%% Each name is recorded only on the node on which its process runs.
 -spec tpm_globalnames() -> result(names_set()).
 tpm_globalnames() -> meta(all, global_register).
 
-%% @doc Like {@link tpm_globalnames/0}, on some nodes.
+%% @doc Like {@link tpm_globalnames/0}, on the nodes `Nodes'.
 -spec tpm_globalnames([node()]) -> result(names_set()).
 tpm_globalnames(Nodes) -> meta(Nodes, global_register).
 
@@ -640,7 +644,7 @@ tpm_globalnames(Nodes) -> meta(Nodes, global_register).
 -spec ctpm_globalnames() -> result(names_removed()).
 ctpm_globalnames() -> meta(all, remove_global_register).
 
-%% @doc Like {@link ctpm_globalnames/0}, on some nodes.
+%% @doc Like {@link ctpm_globalnames/0}, on the nodes `Nodes'.
 -spec ctpm_globalnames([node()]) -> result(names_removed()).
 ctpm_globalnames(Nodes) -> meta(Nodes, remove_global_register).
 
@@ -651,10 +655,10 @@ meta(Nodes, Request) -> ask(Nodes, {meta, Request}).
           result({ok, inviso_tracerdata:logs()} | {ok, no_log}).
 list_logs() -> call({list_logs, all}).
 
-%% @doc Returns the names of log files on some nodes: for `Node' the latest
-%% logs, for `{Node, TracerData}' the logs that the tracerdata names on that
-%% node. If the argument is tracerdata, returns the logs that this names on this
-%% node.
+%% @doc Returns the names of log files. In a list, `Node' means the latest logs of
+%% the node, and `{Node, TracerData}' the logs that the tracerdata names on the
+%% node. If the argument itself is tracerdata, it means the logs that it names on
+%% this node.
 -spec list_logs([node() | {node(), term()}] | term()) ->
           result({ok, inviso_tracerdata:logs()} | {ok, no_log}).
 list_logs(Specs) -> call({list_logs, Specs}).
@@ -663,33 +667,35 @@ list_logs(Specs) -> call({list_logs, Specs}).
 -spec delete_log() -> result(deleted()).
 delete_log() -> call({delete_log, all}).
 
-%% @doc Deletes logs. The argument is tracerdata, whose logs are deleted on all
-%% nodes; a list of files to be deleted on all nodes; or a list of nodes, each
-%% with or without tracerdata. Not allowed while tracing.
+%% @doc Deletes logs. If the argument is tracerdata, deletes the logs that it
+%% names, on all nodes. If the argument is a list of files, deletes these files on
+%% all nodes. If the argument is a list of nodes, each with or without tracerdata,
+%% deletes the logs of these nodes. Not allowed while tracing.
 -spec delete_log(term() | [file:name_all()] | [node() | {node(), term()}]) ->
           result(deleted()).
 delete_log(What) -> call({delete_log, [What]}).
 
-%% @doc Like {@link delete_log/1}, on some nodes.
+%% @doc Like {@link delete_log/1}, on the nodes `Nodes'.
 -spec delete_log([node()], term() | [file:name_all()]) -> result(deleted()).
 delete_log(Nodes, What) -> call({delete_log, {Nodes, What}}).
 
-%% @doc Fetches the logs of all nodes into a directory of this node. `Prefix' is
-%% put before the name of each file.
+%% @doc Fetches the logs of all nodes into a directory of this node. The name of
+%% each fetched file begins with `Prefix'.
 -spec fetch_log(file:name_all(), string()) -> fetched().
 fetch_log(Dir, Prefix) -> fetch(node(), all, Dir, Prefix).
 
-%% @doc Fetches the logs of some nodes to this node; or, if the first argument
-%% is a node, fetches the logs of all nodes to that node. `{Node, TracerData}'
-%% means the logs that the tracerdata names on the node; `{Node, Logs}' means
-%% files as {@link list_logs/0} returns them.
+%% @doc If the first argument is a node, fetches the logs of all nodes to that
+%% node. If it is a list, fetches the logs of the nodes in the list to this node.
+%% In the list, `{Node, TracerData}' means the logs that the tracerdata names on
+%% the node, and `{Node, Logs}' means files in the form that {@link list_logs/0}
+%% returns.
 -spec fetch_log([node() | {node(), term()}] | node(), file:name_all(),
                 string()) -> fetched().
 fetch_log(To, Dir, Prefix) when is_atom(To) -> fetch(To, all, Dir, Prefix);
 fetch_log(Specs, Dir, Prefix) -> fetch(node(), Specs, Dir, Prefix).
 
-%% @doc Fetches logs to another node, which must have been added or have
-%% inviso's code.
+%% @doc Fetches logs to the node `To', which must have been added or have inviso's
+%% code.
 -spec fetch_log(node(), [node() | {node(), term()}], file:name_all(),
                 string()) -> fetched().
 fetch_log(To, Specs, Dir, Prefix) -> fetch(To, Specs, Dir, Prefix).

@@ -5,8 +5,8 @@
 %% The control component and each runtime component monitor each other. The
 %% control component is not linked to its starter. It sends a request to many
 %% nodes at once, and then waits for all answers together, for at most
-%% ?NODE_TIMEOUT. Separate processes fetch logs and add nodes, because both may
-%% take long.
+%% ?NODE_TIMEOUT. Separate processes fetch logs and add nodes, because each of
+%% these tasks may take long.
 %%
 %% Subscribers get these messages about events of nodes:
 %%
@@ -27,8 +27,8 @@
 %% Reasons of `meta_down': `{ti, Reason}', trace information cannot be written;
 %% `{died, Reason}', the meta tracer has died.
 %%
-%% In a system that is not distributed, Node is `local_runtime'. The
-%% subscription of a dead process is removed.
+%% In a system that is not distributed, Node is `local_runtime'. If a subscriber
+%% dies, its subscriptions are removed.
 %%
 %% The results are in the order of the request's list of nodes. In a request for
 %% all nodes, they are in the order in which the nodes were added, except that
@@ -40,8 +40,8 @@
 -export([start/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
-%% How long to wait for the answers of nodes. This is less than the timeout of
-%% API calls.
+%% How long to wait for the answers of nodes, in ms. This is less than the timeout
+%% of API calls (60 s).
 -define(NODE_TIMEOUT, 50000).
 
 -record(node, {name :: node(), rt :: pid(), ref :: reference()}).
@@ -195,8 +195,8 @@ tell(What, Name, Details, #state{subscribers = Subscribers} = State) ->
 
 %% --- nodes ------------------------------------------------------------------
 
-%% Adds nodes. Each node is added by a process of its own, so that a node that
-%% does not answer does not delay the other nodes.
+%% Adds nodes. A separate process adds each node, so that a node that does not
+%% answer does not delay the other nodes.
 add_nodes(Nodes, How, State) ->
     New = lists:usort([N || N <- Nodes, rt(N, State) =:= none]),
     Ctrl = self(),
@@ -241,8 +241,8 @@ add_rt(Name, Pid, #state{nodes = Nodes} = State) ->
     Node = #node{name = Name, rt = Pid, ref = monitor(process, Pid)},
     State#state{nodes = Nodes ++ [Node]}.
 
-%% Adds a runtime component that was started by an autostart of its node, and
-%% has connected to this control component.
+%% Adds a runtime component that was started when its node booted, and has
+%% connected to this control component.
 connected(Name, Rt, Tag, Is, State) ->
     case rt(Name, State) of
         Rt -> State;
@@ -317,8 +317,9 @@ stopped({Name, {stopped, _}}, State) ->
 stopped(_, State) ->
     State.
 
-%% Removes a runtime component from the users of the guard. If it was the last
-%% user, waits until the guard has ended.
+%% Removes a runtime component from the users of the guard, the process that keeps
+%% inviso's code on the node. If it was the last user, waits until the guard has
+%% ended.
 leave(Guard, Rt) ->
     Report = inviso_push:report(Guard),
     case inviso_push:leave(Guard, Rt) of

@@ -1,7 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Log files of many nodes, for the control component: finds out which
-%% files the arguments of a request mean, and fetches files in separate
-%% processes.
+%% @doc Handles log files of many nodes, for the control component. Finds out
+%% which files a request means, and fetches files in separate processes.
 -module(inviso_logs).
 
 -export([specs/2, delete_specs/2, fetch_args/3, fetch/5]).
@@ -13,9 +12,9 @@
 %% How long to wait for another node to answer whether it has inviso's code.
 -define(TIMEOUT, 10000).
 
-%% @doc Returns which logs to list or fetch, for each node. The term is `all'; a
-%% list of nodes, with or without tracerdata or files; or tracerdata, which
-%% names logs on this node.
+%% @doc Returns for each node which logs to list or fetch. The first argument is
+%% `all'; a list of nodes, each with or without tracerdata or files; or
+%% tracerdata, which names logs on this node.
 -spec specs(term(), [node()]) -> {ok, specs()} | {error, {badarg, term()}}.
 specs(all, Nodes) ->
     {ok, [{N, current} || N <- Nodes]};
@@ -43,8 +42,8 @@ which([{Kind, _, _} | _] = Logs) when Kind =:= trace_log; Kind =:= ti_log ->
 which(TracerData) ->
     {tracerdata, TracerData}.
 
-%% @doc Returns which logs to delete, for each node. Tracerdata, or a list of
-%% file names, means these files on all nodes.
+%% @doc Returns for each node which logs to delete. If the first argument is
+%% tracerdata or a list of file names, these files are deleted on all nodes.
 -spec delete_specs(term(), [node()]) ->
           {ok, specs()} | {error, {badarg, term()}}.
 delete_specs(all, Nodes) ->
@@ -76,8 +75,8 @@ deleted(Spec) ->
         false -> which(Spec)
     end.
 
-%% Returns true for a list of strings or binaries. A list of nodes contains
-%% atoms.
+%% Returns true for a list of file names: strings or binaries. (A list of nodes
+%% contains atoms.)
 is_names([_ | _] = Names) when length(Names) > 0 ->
     lists:all(fun(N) -> is_binary(N) orelse is_list(N) end, Names);
 is_names(_) ->
@@ -107,8 +106,8 @@ text(Prefix) ->
     end.
 
 %% @doc Fetches logs, and then answers the request `From'. The control component
-%% runs this function in a separate process. The target node runs a process for
-%% each source node.
+%% runs this function in a separate process. On the target node, one process for
+%% each source node fetches the files.
 -spec fetch({pid(), term()},
             [{node(), pid() | none, inviso_rt_logs:which()}],
             node(), file:name_all(), string()) -> ok.
@@ -137,8 +136,8 @@ is_ready(To) ->
     end.
 
 %% Starts the worker that fetches from a node. If that node is also the
-%% destination (`To'), only the latest logs (`current') can be fetched;
-%% otherwise the result is `{error, own_node}'.
+%% destination (`To'), only the latest logs (`current') can be fetched. For other
+%% logs the result is `{error, own_node}'.
 worker({To, _Rt, Which}, To, _Args) when Which =/= current ->
     {To, {error, own_node}};
 worker({Node, none, _Which}, _To, _Args) ->

@@ -35,7 +35,7 @@
 %% A tracer() is the number of a tracer. 0 means no tracer, or the session's own
 %% tracer.
 
-%% @doc Loads the library, if it is not loaded yet.
+%% @doc Loads the NIF library, if it is not loaded yet.
 -spec load() -> ok | {error, term()}.
 load() ->
     case inviso_pushed:is_brought() of
@@ -43,8 +43,8 @@ load() ->
         false -> installed()
     end.
 
-%% Where inviso was brought, the library of inviso_tracer has the NIFs of this
-%% module (c_src/pushed/library.c).
+%% On a node to which a client has sent inviso's code, the library of
+%% inviso_tracer contains the NIFs of this module too (c_src/pushed/library.c).
 -dialyzer({no_match, brought/0}).
 brought() ->
     case inviso_tracer:library() of
@@ -72,8 +72,8 @@ installed() ->
 %% Dialyzer sees only the stub of inviso_tracer:dir/0, which the loaded library
 %% replaces.
 -dialyzer({no_match, dir/0}).
-%% Returns the directory from which inviso_tracer loaded its library, or priv if
-%% that library is not loaded or was brought.
+%% Returns the directory from which inviso_tracer loaded its library. Returns priv
+%% if that library is not loaded, or if the directory has no inviso_engine.so.
 dir() ->
     Dir = inviso_tracer:dir(),
     case Dir =/= undefined
@@ -82,7 +82,8 @@ dir() ->
         false -> filename:absname(inviso_priv:dir())
     end.
 
-%% @doc Returns true if plain/4 has room for a note about this function.
+%% @doc Returns true if the NIF library's table has space for a note of plain/4
+%% about this function.
 -spec room(module(), atom(), arity()) -> boolean().
 room(_M, _F, _A) -> erlang:nif_error(not_loaded).
 
@@ -115,15 +116,17 @@ enabled(_Tag, _State, _Tracee) -> erlang:nif_error(not_loaded).
 -spec trace(atom(), term(), term(), term(), map()) -> term().
 trace(_Tag, _State, _Tracee, _Msg, _Opts) -> erlang:nif_error(not_loaded).
 
-%% @doc Clears the library's tables and makes the caller the server. The caller must
-%% keep the reference, because otherwise the library does not notice the caller's
-%% death. After this death the library ignores all events. The boolean is true if
-%% the VM may still have flags and patterns of an earlier server.
+%% @doc Clears the NIF library's tables and makes the caller the server. The
+%% caller must keep the reference: without it the NIF library would not notice the
+%% caller's death. After the caller's death the NIF library ignores all events.
+%% The boolean is true if the VM may still have flags and patterns of an earlier
+%% server.
 -spec start() -> {reference(), boolean()}.
 start() -> erlang:nif_error(not_loaded).
 
-%% @doc Notes in the library that the VM has no flags and patterns of sessions,
-%% until the next session is opened. Also clears the notes about functions.
+%% @doc Tells the NIF library that the VM has no flags and patterns of sessions at
+%% present. This holds until the next session is opened. Also clears the NIF
+%% library's notes about functions.
 -spec cleaned() -> ok.
 cleaned() -> erlang:nif_error(not_loaded).
 
@@ -156,7 +159,7 @@ session(_Slot, _Tracer) -> erlang:nif_error(not_loaded).
 edit(_Tracee, _Slot, _Clear, _Set, _Tracer) -> erlang:nif_error(not_loaded).
 
 %% @doc Removes what the slot's last session has left in one part of the table of
-%% tracees. The part begins at index `From'; 0 is the first. Returns the index of
+%% tracees. The part begins at index `From', counted from 0. Returns the index of
 %% the next part, or 0 after the last part.
 -spec vacate(slot(), non_neg_integer()) -> non_neg_integer().
 vacate(_Slot, _From) -> erlang:nif_error(not_loaded).
@@ -203,9 +206,9 @@ calls(_Local, _Callers) -> erlang:nif_error(not_loaded).
 %% their profile needs. A process whose profile has changed several times is
 %% returned once.
 %%
-%% When the first such process waits to be returned, the server gets
-%% `{'$inviso_engine', changed, Pid}'. The server gets the next message only after
-%% changed/1 has returned fewer processes than `Max'.
+%% As soon as there is such a process, the server gets `{'$inviso_engine',
+%% changed, Pid}'. The server gets no other such message until changed/1 has
+%% returned fewer processes than `Max'.
 -spec changed(pos_integer()) -> [pid()].
 changed(_Max) -> erlang:nif_error(not_loaded).
 
@@ -215,8 +218,8 @@ changed(_Max) -> erlang:nif_error(not_loaded).
 -spec expected(pid()) -> sessions().
 expected(_Pid) -> erlang:nif_error(not_loaded).
 
-%% @doc Sets the masks of the sessions whose pattern is `false' for sent messages,
-%% and for received messages.
+%% @doc Sets two masks: the sessions whose pattern for sent messages is `false',
+%% and the sessions whose pattern for received messages is `false'.
 -spec quiet(sessions(), sessions()) -> ok.
 quiet(_Send, _Receive) -> erlang:nif_error(not_loaded).
 

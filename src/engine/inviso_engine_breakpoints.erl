@@ -109,8 +109,8 @@ left(MFA, State) ->
 is_taken(MFA, State) ->
     of_other_tool(MFA, State) =:= global.
 
-%% @doc Returns what can be set of the state `Wanted', instead of `Old', without a
-%% change of what another tool has set on the function. If the other tool has a
+%% @doc Returns the part of the state `Wanted' that can replace `Old' without
+%% changing what another tool has set on the function. If the other tool has a
 %% global pattern, counters are left out. `taken' means that nothing can be set.
 -spec beside(mfa(), state(), state()) -> {ok, state()} | taken.
 beside(_MFA, State, State) ->
@@ -144,8 +144,8 @@ of_other_tool(MFA, State) ->
         false -> How
     end.
 
-%% Returns true if the change cannot be made beside another tool's pattern. Beside a
-%% local pattern, counters and meta tracing can change.
+%% Returns true if another tool's pattern prevents the change. If that pattern is
+%% local, counters and meta tracing can still change.
 is_refused(none, _, _) -> false;
 is_refused(global, Old, New) -> Old =/= New;
 is_refused(_, Old, New) ->
@@ -236,8 +236,8 @@ put_on(Counter, true) -> {true, [Counter]}.
 clear(call, {Kind, _}) -> {false, [Kind]};
 clear(Key, _) -> {false, [Key]}.
 
-%% The type spec of erlang:trace_pattern/3 allows no tracers, no messages and no
-%% `on_load'.
+%% The type spec of erlang:trace_pattern/3 lacks some arguments that are allowed:
+%% tracers, `send', `receive' and `on_load'.
 -dialyzer({[no_fail_call, no_return, no_match, no_unused],
            [steps/1, clean_on_load/1, is_ours_on_load/0, clean/1, is_meta_ours/1]}).
 steps([{Spec, {MS, How}} | Rest]) ->
@@ -289,9 +289,10 @@ is_ours_on_load() ->
         orelse inviso_engine_spec:is_ours(erlang:trace_info(on_load,
                                                             match_spec)).
 
-%% Clears the counters of a module's functions. A module that the killed server did
-%% not see has the counters of on_load, without notes. Clearing a counter that a
-%% function does not have does no harm.
+%% Clears the counters of a module's functions. If a module was loaded after the
+%% killed server's last check, there are no notes about its functions. They have
+%% the counters that were set for on_load. Clearing a counter that a function does
+%% not have does no harm.
 clean_counters(M, OnLoad) ->
     Given = case inviso_engine_counted:is_seen(M) of
                 true -> #{};

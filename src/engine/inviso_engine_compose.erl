@@ -1,5 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Composes the one pattern that the VM gets on a function for all sessions.
+%% @doc Composes the patterns of all sessions for a function into the one pattern
+%% that the VM gets.
 -module(inviso_engine_compose).
 
 -export([state/4]).
@@ -12,9 +13,9 @@
 -type state() :: inviso_engine_breakpoints:state().
 -type about() :: {Active :: [slot()], Foreign :: [slot()],
                   Callers :: boolean()}.
-%% In about(), `Active' are the sessions that may get calls, and `Foreign' those for
-%% whose calls the VM itself calls a tracer module. `Callers' is true if match specs
-%% have to return the caller.
+%% In about(), `Active' are the sessions that may get calls, and `Foreign' those
+%% whose calls go to a tracer module other than inviso's, which the VM calls
+%% directly. `Callers' is true if match specs have to return the caller.
 -type cache() :: #{term() => state()}.
 
 %% @doc Composes the state of a function. Many functions have the same few
@@ -44,15 +45,16 @@ state(Where, Sessions, {Active, Foreign, Callers}, Cache) ->
             end
     end.
 
-%% Returns the number of a tracer, or the tracer itself if the VM calls its module.
+%% Returns the number of a tracer, or the tracer itself if it is a module other
+%% than inviso's, which the VM calls directly.
 by_number({Tracer, Number}) ->
     case inviso_engine_foreign:is_foreign(Tracer) of
         true -> Tracer;
         false -> Number
     end.
 
-%% Returns true if no match spec is needed. If every session wants all calls, the
-%% library notes the sessions instead.
+%% Returns true if no match spec is needed: every session wants all calls, and the
+%% NIF library has space to note these sessions.
 can_be_plain(on_load, _) -> false;
 can_be_plain(_, []) -> false;
 can_be_plain({M, F, A}, Calls) ->

@@ -1,11 +1,12 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Notes which functions the VM counts for sessions.
+%% @doc Notes for which functions the VM counts calls because a session needs the
+%% counts.
 %%
-%% The VM does not show which tool has set a counter. So the library notes each
-%% counter of a session before the VM sets it. If the server is killed, the next
-%% server reads the notes. A note is valid only for the code for which it was made.
-%% If the module is loaded again, the new code has only the counters that sessions
-%% have set for on_load.
+%% The VM does not show which tool has set a counter. So the NIF library notes
+%% each counter of a session before the VM sets it. If the server is killed, the
+%% next server reads the notes. A note is valid only for the code for which it was
+%% made. If the module is loaded again, the new code has only the counters that
+%% sessions have set for on_load.
 -module(inviso_engine_counted).
 
 -export([during/2, set/2, see/1, left/1, is_seen/1]).
@@ -35,7 +36,8 @@ during(Changes, Change) ->
          end || {Where, Bits, Before} <- Noted],
     Result.
 
-%% @doc Notes the counters that the VM has now.
+%% @doc Replaces the note about a function. `State' contains the counters that the
+%% VM has now.
 -spec set(where(), state()) -> ok.
 set(Where, State) ->
     _ = note(Where, bits(State)),

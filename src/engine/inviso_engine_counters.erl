@@ -1,10 +1,10 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Computes a session's counter of a function from the one counter of the VM.
 %%
-%% The VM counts while the counter of any session runs. A session's value is the
-%% growth of the VM's counter since the session's counter was started, plus what the
-%% session counted before the VM's counter was last removed. So a session can
-%% restart or pause its counter without effect on other sessions.
+%% The VM counts while the counter of at least one session runs. A session's value
+%% is the growth of the VM's counter since the session's counter was started, plus
+%% what the session counted before the VM's counter was last removed. So a session
+%% can restart or pause its counter without effect on other sessions.
 -module(inviso_engine_counters).
 
 -export([kinds/0, exists/1, start/2, pause/2, keep/2, is_running/1, value/3,
@@ -30,8 +30,8 @@ kinds() ->
 %% @doc Returns true if this VM has the kind of counter.
 -spec exists(kind()) -> boolean().
 exists(call_memory) ->
-    %% This asks about any loaded function. OTP 25 answers too, although it does not
-    %% have the counter.
+    %% The function is only an example of a loaded one. OTP 25 answers too,
+    %% although it does not have the counter, so the release is checked.
     try erlang:trace_info({?MODULE, kinds, 0}, call_memory) of
         {call_memory, _} -> release() >= 26
     catch

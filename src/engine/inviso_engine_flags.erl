@@ -1,12 +1,13 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Sets the trace flags that sessions request on processes and ports.
 %%
-%% A profile says which sessions have which flags on a process or port. Profiles are
-%% in the library (c_src/engine/profile.h), where children inherit them. This module
-%% changes profiles, and sets in the VM the flags that at least one session needs.
-%% If children inherit a session's flags, the VM also needs `procs' and
-%% `set_on_spawn' or `set_on_link': the library is notified of a new process by the
-%% event `spawned', and of a new port by `open'.
+%% A profile says which sessions have which flags on a process or port. The NIF
+%% library stores the profiles (c_src/engine/profile.h), and gives children the
+%% flags that they inherit. This module changes profiles, and sets in the VM the
+%% flags that at least one session needs. If children inherit a session's flags,
+%% the VM also needs `procs' and `set_on_spawn' or `set_on_link': the NIF library
+%% is notified of a new process by the event `spawned', and of a new port by
+%% `open'.
 %%
 %% While a session's pattern for sent messages is `false', the session gets no event
 %% from the flag `send', and the VM does not need this flag for the session. The
@@ -27,8 +28,8 @@
 -type change() :: {inviso_engine:slot(), boolean(), Bits :: non_neg_integer(),
                    inviso_engine:tracer()}.
 
--record(flags, {%% Sessions that may have `call', `return_to' or `silent' on a
-                %% tracee.
+-record(flags, {%% For each of these three flags: the sessions that may have it
+                %% on at least one tracee.
                 calls = 0 :: inviso_engine:sessions(),
                 returns = 0 :: inviso_engine:sessions(),
                 silent = 0 :: inviso_engine:sessions(),
@@ -105,7 +106,7 @@ position(_, [], _) -> none.
 bits(Flags) ->
     lists:sum([?BIT(position(F, ?FLAGS, 0)) || F <- Flags]).
 
-%% @doc Returns the bits of `Bits' that are flags of processes, or of ports, in OTP.
+%% @doc Returns those flags of `Bits' that a process, or a port, can have in OTP.
 -spec for(process | port, non_neg_integer()) -> non_neg_integer().
 for(port, Bits) ->
     Bits band bits([ports, running_ports | ?OF_BOTH]);
@@ -258,13 +259,13 @@ change_all([], _Change, F, N) ->
 %%---------------------------------------------------------------------------
 %% Flags in the VM.
 
-%% Sets the VM's flags. For new tracees, also sets the profile that the library uses
-%% for tracees that are not in its table.
+%% Sets the VM's flags. For new tracees, also sets the profile that the NIF
+%% library uses for tracees that are not in its table.
 %%
-%% While the VM has no flags for new tracees, it makes no events about new tracees.
-%% The library treats each tracee that is not in its table as new. So all existing
-%% tracees are added to the table before the events about new tracees stop, and
-%% again after these events have started.
+%% While the VM has no flags for new tracees, it makes no events about new
+%% tracees. The NIF library treats each tracee that is not in its table as new. So
+%% all existing tracees are added to the table before the events about new tracees
+%% stop, and again after these events have started.
 in_vm(New, Have, Want) when New =:= new_processes; New =:= new_ports ->
     Unknown = case Want of
                   [] -> inviso_engine:profile_of(New);
@@ -476,10 +477,10 @@ sessions_of(Tracee) ->
 -spec is_engine(term()) -> boolean().
 is_engine(Tracer) -> Tracer =:= ?TRACER.
 
-%% @doc Does what is_engine/1 does, for the engine of an installed inviso and for
-%% one that was brought. On a node that has both engines, one server serves both.
-%% The names are not atoms here, because the build would replace the first name
-%% (tools/combine.escript).
+%% @doc Returns true if a tracer is the engine of an installed inviso, or the
+%% engine in code that a client has sent to the node. On a node that has both
+%% engines, one server serves both. The names are not atoms here, because the
+%% build would replace the first name (tools/combine.escript).
 -spec is_any_engine(term()) -> boolean().
 is_any_engine({Module, 0}) when is_atom(Module) ->
     lists:member(atom_to_list(Module), ["inviso_engine", "inviso_tracer"]);
@@ -494,7 +495,7 @@ release(Tracee, F) ->
     ok.
 
 %% @doc Returns which of the flags `call', `return_to' and `silent' a session may
-%% have on any tracee.
+%% have on at least one tracee.
 -spec has(inviso_engine:slot(), flags()) -> [call | return_to | silent].
 has(Slot, #flags{calls = Calls, returns = Returns, silent = Silent}) ->
     [Flag || {Flag, Sessions} <- [{call, Calls}, {return_to, Returns},
@@ -502,7 +503,7 @@ has(Slot, #flags{calls = Calls, returns = Returns, silent = Silent}) ->
              Sessions band ?BIT(Slot) =/= 0].
 
 %% @doc Returns true if a session has, or had, the flag `call' on a process. Also
-%% returns true if the process is dead and the library has no entry for it.
+%% returns true if the process is dead and the NIF library has no entry for it.
 -spec called(inviso_engine:slot(), pid()) -> boolean().
 called(Slot, Pid) ->
     case inviso_engine:called(Pid) of
@@ -510,7 +511,8 @@ called(Slot, Pid) ->
         Sessions -> Sessions band ?BIT(Slot) =/= 0
     end.
 
-%% @doc Checks after flags were cleared which flags has/2 must still return.
+%% @doc Must be called after flags were cleared: finds out which flags has/2 must
+%% still return.
 -spec recount(inviso_engine:slot(), flags()) -> flags().
 recount(Slot, F) ->
     Has = fun(Flag, Sessions) ->
@@ -590,8 +592,8 @@ forget_all(Slot, Has, F, Left) ->
 expecting(Slot) ->
     [P || P <- processes(), inviso_engine:expected(P) band ?BIT(Slot) =/= 0].
 
-%% The type specs of `erlang:trace/3' and `erlang:trace_info/2' allow no tracer
-%% modules.
+%% The type specs of `erlang:trace/3' and `erlang:trace_info/2' do not include
+%% tracer modules.
 -dialyzer({[no_match, no_unused], [clean/0, gone/1]}).
 %% @doc Clears all flags in the VM that sessions of a killed server have left.
 -spec clean() -> ok.

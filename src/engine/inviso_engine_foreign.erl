@@ -19,7 +19,7 @@
 %% The session of each tracer, and whether the tracer may get calls.
 -opaque foreign() :: #{tracer() => {slot(), boolean()}}.
 
-%% The type spec of erlang:trace_info/2 allows no tracer modules.
+%% The type spec of erlang:trace_info/2 does not include tracer modules.
 -dialyzer({[no_match, no_return, no_unused],
            [owned/2, change/4, one/3, one/4, clear_one/3, forget/2]}).
 
@@ -156,7 +156,8 @@ told_calls(Tracer, Flags, Foreign) ->
     #{Tracer := {Slot, Calls}} = Foreign,
     Foreign#{Tracer := {Slot, Calls orelse lists:member(call, Flags)}}.
 
-%% @doc Checks after flags were cleared whether calls/2 must still return true.
+%% @doc Must be called after flags were cleared: finds out whether calls/2 must
+%% still return true.
 -spec recount(slot(), foreign()) -> foreign().
 recount(Slot, Foreign) ->
     Has = calls(Slot, Foreign)

@@ -26,11 +26,12 @@
 -type fa() :: inviso_engine_breakpoints:fa().
 -type version() :: binary() | none.
 -type mark() :: call | return_to | silent | foreign | enabling | changing.
-%% `call', `return_to', `silent': the session has this flag on a process. `foreign':
-%% the VM itself calls a tracer module for the session's calls. `enabling': a match
-%% spec of the session may set the flag `call'. `changing': a match spec of the
-%% session may change flags of a process, or report the end of a call whose
-%% beginning is not reported.
+%% `call', `return_to', `silent': the session has this flag on at least one
+%% process. `foreign': the session's calls go to a tracer module other than
+%% inviso's, which the VM calls directly. `enabling': a match spec of the session
+%% may set the flag `call'. `changing': a match spec of the session may change
+%% flags of a process, or report the end of a call whose beginning is not
+%% reported.
 -type reason() :: badarg | system_limit | {not_supported, term()} |
                   {already_traced, term()}.
 
@@ -42,8 +43,9 @@
          callers = false :: boolean(),
          warned = [] :: [{slot(), global | counters}],
          on_load = {[], #{}} :: {sessions(), state()},
-         %% Used while a session has set something for on_load: the modules that
-         %% were loaded before, and those that have got the setting since then.
+         %% While a session has set something for on_load: the loaded modules that
+         %% look/1 has seen. A module that is not here, or here with another
+         %% version, was loaded since then.
          seen = #{} :: #{module() => version()}}).
 
 -opaque functions() :: #functions{}.
@@ -127,9 +129,10 @@ active(Slot, #functions{modules = Modules} = F0) ->
             F
     end.
 
-%% @doc Notes which of the flags `call', `return_to' and `silent' the session has on
-%% any process. `foreign' means that the VM itself calls a tracer module for the
-%% session's calls.
+%% @doc Stores `Has': those of the flags `call', `return_to' and `silent' that the
+%% session has on at least one process. `Has' also contains the atom `foreign' if
+%% the session's calls go to a tracer module other than inviso's. The VM calls
+%% such a module directly, without the engine.
 -spec activate(slot(), [call | return_to | silent | foreign], functions()) ->
           functions().
 activate(Slot, Has, F0) ->
@@ -171,8 +174,8 @@ since(#functions{on_load = Old, seen = Seen}, #functions{on_load = New} = F0) ->
     F = look(F0#functions{on_load = Old, seen = Seen}),
     watch(F#functions{on_load = New}).
 
-%% Passes to the library which sessions trace local calls, and decides whether match
-%% specs have to return the caller.
+%% Passes to the NIF library which sessions trace local calls, and decides whether
+%% match specs have to return the caller.
 %%
 %% The caller is needed if it is uncertain to which session an event `return_to'
 %% belongs: if several sessions trace local calls, or if some calls are not
@@ -255,9 +258,9 @@ allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
     end.
 
 %% Returns the state that a function can have beside another tool's pattern. `all'
-%% means that the state contains everything that the sessions have set. `less' means
-%% that, of sessions other than `Slot', the state contains only what the VM has
-%% already.
+%% means that the state contains everything that the sessions have set. `less'
+%% means that the state contains all that the session in `Slot' has set, but for
+%% other sessions only what the VM has already.
 fit(MFA, Old, Sessions, {Slot, F, Cache0}) ->
     case state(MFA, Sessions, F, Cache0) of
         {error, _} = E ->
@@ -503,9 +506,10 @@ versions() ->
     maps:from_list([{M, inviso_engine_breakpoints:version(M)}
                     || M <- erlang:loaded()]).
 
-%% @doc Finds the modules that were loaded since the last call. Loading a module
-%% clears what sessions had set on its functions, and sets what sessions have set
-%% for on_load.
+%% @doc Finds the modules that were loaded since the last call. When the VM loads
+%% a module, it clears what sessions had set on the module's functions, and sets
+%% what sessions have set for on_load. This function changes the stored entries in
+%% the same way.
 -spec look(functions()) -> functions().
 look(#functions{modules = Modules, on_load = {OnLoad, State}} = F0) ->
     Gone = [M || {M, {Version, _}} <- maps:to_list(Modules),
@@ -577,9 +581,9 @@ begun(Entry, {M, {F, A}}) ->
                      Value
              end, Entry).
 
-%% @doc Must be called before a function's counters are read. If the VM has stopped
-%% counting because of a global pattern, and this pattern is cleared, the VM counts
-%% again.
+%% @doc Must be called before a function's counters are read. If the VM stopped
+%% counting because of another tool's global pattern, and that pattern has been
+%% cleared since, this function makes the VM count again.
 -spec look(term(), functions()) -> functions().
 look({M, Name, A} = MFA, F) ->
     {Sessions, Old} = Known = known(MFA, F),

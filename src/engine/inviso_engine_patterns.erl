@@ -21,7 +21,7 @@
 new() ->
     #{}.
 
-%% The type spec of erlang:trace_pattern/3 allows no messages.
+%% The type spec of erlang:trace_pattern/3 does not include `send' and `receive'.
 -dialyzer({no_fail_call, clean/0}).
 %% @doc Clears all patterns for messages that sessions of this or an earlier server
 %% have set.

@@ -42,7 +42,7 @@ open(Name, Tracer) ->
 -spec info(term()) -> answer().
 info(PidPortFuncEvent) ->
     %% This test comes first, because inviso_engine:load/0 takes longer than the
-    %% request itself when the library is loaded already.
+    %% request itself when the NIF library is loaded already.
     case whereis(?SERVER) =/= undefined orelse inviso_engine:load() of
         Ok when Ok =:= true; Ok =:= ok ->
             ask_started({info, PidPortFuncEvent}, 5);
@@ -51,8 +51,8 @@ info(PidPortFuncEvent) ->
     end.
 
 %% Sends a request to a running server. The server ends when it has answered a
-%% request and has no session. If it ends just before this request, another server
-%% is started, a few times at most.
+%% request and has no session. If it has ended just before this request arrives,
+%% starts another server and tries again, a few times at most.
 ask_started(_Request, 0) ->
     {error, system_limit};
 ask_started(Request, Left) ->

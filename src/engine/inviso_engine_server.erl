@@ -37,7 +37,8 @@
 -define(HEIR, inviso_engine_heir).
 %% While there is no request, the server checks for losses this often (ms).
 -define(LOOK, 5000).
-%% How many processes get other flags before the next message is handled.
+%% At most so many processes get new flags before the server handles its next
+%% message.
 -define(CHANGED, 16).
 
 %% @doc The function of a new process. The process becomes the server, unless a
@@ -315,7 +316,8 @@ close(Number, #state{sessions = Sessions} = State0) ->
     end.
 
 %% While the server cleared a session's flags, traced processes can have spawned
-%% children, which inherited flags. When the last session is closed, clears these.
+%% children, which inherited flags. Clears these flags when the last session is
+%% closed.
 forget_changed(#state{sessions = Sessions} = State)
   when map_size(Sessions) > 1 ->
     State;
@@ -653,7 +655,7 @@ about({event, Event}, State) ->
 about(none, _) ->
     {error, badarg}.
 
-%% The type spec of erlang:trace_info/2 allows no tracer modules.
+%% The type spec of erlang:trace_info/2 does not include tracer modules.
 -dialyzer({no_match, legacy/1}).
 legacy([]) -> [];
 legacy({inviso_engine, 0}) -> [];

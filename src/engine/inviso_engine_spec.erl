@@ -2,13 +2,13 @@
 %% @doc Combines the match specs of several sessions into one for the VM.
 %%
 %% When the VM runs the combined match spec, the result says which sessions match:
-%% `{Sessions, Valued, Returns, Exceptions, Value...}' (c_src/engine/verdict.h). The
-%% VM takes the first clause that matches. So each combination of clauses, at most
-%% one of each session, becomes one combined clause. The combined clauses are in
-%% lexicographic order, so that each session gets the first of its own clauses that
-%% matches. Guards are not moved into
-%% bodies, because a guard that fails must make its clause fail. The VM puts a frame
-%% on the call's stack only if a session that matches wants the end of the call.
+%% `{Sessions, Valued, Returns, Exceptions, Value...}' (c_src/engine/verdict.h).
+%% The VM takes the first clause that matches. So each combination of clauses, at
+%% most one of each session, becomes one combined clause. The combined clauses are
+%% in lexicographic order, so that each session gets the first of its own clauses
+%% that matches. Guards are not moved into bodies, because a guard that fails must
+%% make its clause fail. The VM puts a frame on the call's stack only if a session
+%% that matches wants the end of the call.
 %%
 %% If only one session has a match spec, its heads stay as they are. If several
 %% sessions have match specs, heads become guards on the argument list, `$_', and a
@@ -19,8 +19,8 @@
 %%
 %% The VM runs the actions `display', `set_tcw' and `set_seq_token'. Actions that
 %% change a session's flags (`silent', `trace', `enable_trace', `disable_trace')
-%% become parts of the result, and the library runs them. For such an action the VM
-%% only sets the flags that the library may need.
+%% become parts of the result, and the NIF library runs them. For such an action
+%% the VM only sets the flags that the NIF library may need.
 -module(inviso_engine_spec).
 
 -export([check/2, compile/1, compose/1, compose/2, enables_calls/1,
@@ -38,7 +38,7 @@
                  ends = none :: none | return | exception,
                  before = [] :: [term()],   % the VM's actions before the message
                  later = [] :: [term()],    % the VM's actions after the message
-                 %% actions that the library carries out, not the VM
+                 %% actions that the NIF library carries out, not the VM
                  actions = [] :: [term()],
                  %% The expression that is true if the session matches. With `none'
                  %% the session matches whenever the clause matches.
@@ -314,8 +314,9 @@ is_action(A, Names) when is_tuple(A), tuple_size(A) > 0 ->
 is_action(_, _) ->
     false.
 
-%% Takes the actions that the library runs out of an expression and puts `true' in
-%% their places. This is possible only where an action is certain to run.
+%% Removes from an expression the actions that the NIF library runs, and puts
+%% `true' in their places. This is possible only where an action is certain to
+%% run.
 hoist([H | T], Slot) ->
     {Head, Actions} = hoist(H, Slot),
     {Tail, More} = hoist(T, Slot),
@@ -348,9 +349,9 @@ change(Slot, Process, Off, On) ->
             {{Slot, Process, Off, On}}
     end.
 
-%% Returns the flags as bits, or 0 if a flag is unknown, because then the VM changes
-%% no flag either. `when_it_runs' means that the flags are known only when the match
-%% spec runs.
+%% Returns the flags as bits. Returns 0 if a flag is unknown: in this case the VM
+%% changes no flag either. `when_it_runs' means that the flags are known only when
+%% the match spec runs.
 bits({const, Flags}) ->
     bits(Flags);
 bits(Flags) when is_list(Flags) ->
@@ -418,7 +419,11 @@ body(Row0, About) ->
            end
         ++ [A || #chosen{later = Later} <- Row, A <- Later].
 
-%% Returns {Specs, Caller, Tracer} (c_src/engine/verdict.h).
+%% Returns what the result of the match spec contains besides the masks: {Specs,
+%% Caller, Tracer}. Caller is the function that made the call. Tracer is the
+%% number of the tracer of a meta traced call. Specs are, for a call, the sessions
+%% with a global pattern and, for a message, the sessions with a match spec
+%% (c_src/engine/verdict.h).
 more(Row, {calls, Callers, Global}) ->
     case [S || #chosen{slot = S} <- Row, lists:member(S, Global)] of
         [] when not Callers -> {[], [], 0};

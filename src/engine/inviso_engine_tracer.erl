@@ -83,8 +83,8 @@ native({inviso_tracer, Handle}) ->
 native(PidOrPort) ->
     PidOrPort.
 
-%% @doc Monitors a tracer that is a process or port. Other tracers need no monitor,
-%% because the library sends a message when they take no more events.
+%% @doc Monitors a tracer that is a process or port. Other tracers need no
+%% monitor, because the NIF library sends a message when they take no more events.
 -spec monitor(tracer()) -> reference() | none.
 monitor(Pid) when is_pid(Pid) -> erlang:monitor(process, Pid);
 monitor(Port) when is_port(Port) -> erlang:monitor(port, Port);

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Brings inviso's code to a node from another Erlang node, as the command
-%% does from C.
+%% @doc Sends inviso's code from one Erlang node to another. (The command does the
+%% same from C.)
 %%
 %% ```
 %%  control node                           traced node
@@ -16,7 +16,7 @@
 -define(TIMEOUT, 30000).
 -include("inviso_options.hrl").
 
-%% @doc Brings inviso's code to a node, unless inviso is installed there, and
+%% @doc Sends inviso's code to a node, unless inviso is installed there, and
 %% attaches `Owner' as a client to the guard of the node.
 %%
 %% `Opts' may contain `{dir, Directory}': a directory on the node, in which the
@@ -106,8 +106,8 @@ left(Guard, Owner, Class, Text) ->
     _ = inviso_push:leave(Guard, Owner),
     {error, {Class, unicode:characters_to_list(Text)}}.
 
-%% @doc Returns what is brought to every node: the build, the modules in the
-%% form that code:atomic_load/1 takes, and the files.
+%% @doc Returns what is sent to nodes: the build (a checksum of the code), the
+%% modules in the form that code:atomic_load/1 takes, and the files.
 -spec payload() -> {ok, binary(), [{module(), string(), binary()}],
                     [{string(), binary()}]}
               | {error, {incomplete_installation, [term()]}}.

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The guard keeps inviso's code and files on a node while a client or a user
-%% needs them.
+%% @doc The guard keeps inviso's code and files on a node as long as a client or a
+%% user needs them.
 %%
 %% ```
 %%  command ---- attach ----.            .---- join ---- inviso_session
@@ -11,35 +11,35 @@
 %% '''
 %%
 %% The first client that attaches starts the guard. Any number of <em>clients</em>
-%% can share the guard, if the code that they bring is equal. Any number of
-%% <em>users</em>, which are the processes of inviso that trace, can join the guard.
-%% When no client and no user is left, the guard undoes everything: it clears
-%% patterns that are still set, and removes files, directory and modules (deleted
-%% and purged, so that the NIF is unloaded). If inviso is installed on the node, its
-%% modules stay.
+%% can share the guard, if they send the same version of the code. Any number of
+%% <em>users</em>, which are the processes of inviso that trace, can join the
+%% guard. When no client and no user is left, the guard undoes everything: it
+%% clears patterns that are still set, removes files and directory, and has the
+%% modules deleted and purged, which unloads the NIF. If inviso is installed on
+%% the node, its modules stay.
 %%
-%% A user leaves notes in the guard's table: what the user has set in the VM, and
-%% where its files are. When the user dies, for any reason, the guard clears and
-%% removes all of this at once. Otherwise the user's trace session would stay open
-%% as long as another process had a copy of its handle.
+%% A user stores in the guard's table what it has set in the VM, and where its
+%% files are. When the user dies, for whatever reason, the guard clears these
+%% settings and removes the files at once. Without the guard, the user's trace
+%% session would stay open as long as another process had a copy of its handle.
 %%
-%% A separate process clears what is set in the VM, because the engine may be busy.
-%% Until this process is done, the guard still counts the dead user. When a guard is
-%% killed, its heir inherits the table and becomes the guard; the users of the
-%% killed guard end by themselves.
+%% A separate process clears what is set in the VM, because the engine may be
+%% busy. Until this process is done, the dead user counts as a user that is left.
+%% When a guard is killed, its heir inherits the table and becomes the guard; the
+%% users of the killed guard end by themselves.
 %%
 %% Before the guard removes code, it waits for three kinds of processes that have
-%% not joined. Keepers: the library lists them ({@link inviso_keeper}). The engine
-%% and its heir: they have registered names, and they may notice the death of a
-%% session's owner later than the guard. Workers: they finish something after their
-%% user has died, and have called `inviso_push:stays/1'. The guard kills engine and
-%% workers that take too long; for example, an engine does not end while another
-%% process has the handle of one of its sessions.
+%% not joined. Keepers: the NIF library lists them ({@link inviso_keeper}). The
+%% engine and its heir: they have registered names, and may notice the death of a
+%% session's owner later than the guard does. Workers: they finish some work after
+%% their user has died, and have called `inviso_push:stays/1'. The guard kills
+%% engine and workers that take too long; for example, an engine does not end
+%% while another process has the handle of one of its sessions.
 %%
-%% The registered name `inviso_loading' is a lock. A process that loads inviso's
-%% code and attaches a client has this lock meanwhile. After the end of the guard
-%% the process that removes the code has the lock ({@link inviso_linger}). So no
-%% client finds partly loaded code.
+%% The registered name `inviso_loading' is a lock. A process has this lock while
+%% it loads inviso's code and attaches a client. After the end of the guard, the
+%% process that removes the code has the lock ({@link inviso_linger}). So no
+%% client finds code that is only partly loaded.
 -module(inviso_guard).
 
 -export([init/2, tidy/0, expressions/1]).
@@ -47,39 +47,42 @@
 
 -define(NAME, inviso_guard).
 -define(LOCK, inviso_loading).
-%% The result of code:which/1 for a module that was brought.
+%% The result of code:which/1 for a module that a client has sent.
 -define(MARK, "inviso_pushed").
-%% How many callers can wait for the end of a user, or for the guard's report.
+%% At most this many callers can wait for the end of a user, and as many for the
+%% guard's report.
 -define(MANY, 1000).
 %% How long the guard waits before it tries the lock again, in ms.
 -define(AGAIN_MS, 20).
-%% How long processes may work after their user is dead. A client that leaves waits
-%% longer than this for the guard's end.
+%% How long processes may work after their user is dead. A client that leaves
+%% waits longer than this for the end of the guard.
 -define(WORK_MS, 8000).
 
 -record(guard, {build :: binary(),
                 pushed :: boolean(),
-                %% how long the code lingers after this process has ended
+                %% how long the code stays loaded after this process has ended
+                %% (ms)
                 linger = 0 :: non_neg_integer(),
-                %% the code of the lock's holder, parsed in advance, so that no
-                %% module has to be loaded at the end
+                %% the code of the process that removes the modules, parsed in
+                %% advance, so that no module has to be loaded for this at the end
                 holder = expressions(inviso_linger:holder()) ::
                     [erl_parse:abstract_expr()],
                 place = none :: none | inviso_place:place(),
                 heir = none :: none | {pid(), reference()},
-                %% clients, each with its owner and its monitor, or `node' if the
-                %% connection to its node is monitored
+                %% clients, each with its owner and its monitor; instead of a
+                %% monitor `node', if the connection to the client's node is
+                %% monitored
                 clients = #{} :: #{pid() => {binary(), reference() | node}},
                 users = #{} :: #{pid() => {reference(), user()}},
-                %% callers of a request that wait until a user has ended
+                %% callers whose request is answered when a user has ended
                 waiting = [] :: [{pid(), {pid(), term()}}],
                 %% processes that get the result of the guard's work at its end
                 report = [] :: [{pid(), reference()}]}).
 
 -type user() :: inviso_push:user() | keeper | engine | worker.
 
-%% @doc The function of the guard process. It answers its starter when the first
-%% client is attached or refused.
+%% @doc The function of the guard process. When the first client has been attached
+%% or refused, the guard sends its starter the answer.
 -spec init({pid(), reference()}, map()) -> ok.
 init({Starter, Ref}, #{build := Build, repeated := Repeated} = Client) ->
     %% The group leader that this process has from its starter may be on another
@@ -123,8 +126,8 @@ is_installed(Build) ->
                  "its directory priv with all that is in it", [File])
     end.
 
-%% @doc Removes inviso's code if it was brought and no guard is running. Does not
-%% wait until the code is removed.
+%% @doc If a client has sent inviso's code and no guard is running, starts a
+%% process that removes the code. Does not wait for this process.
 -spec tidy() -> ok.
 tidy() ->
     _ = whereis(?NAME) =:= undefined andalso inviso_pushed:is_brought()
@@ -140,8 +143,9 @@ tidy_init() ->
         false -> ok
     end.
 
-%% Creates the table and registers the guard. Returns false if the table exists: an
-%% heir is then about to become the guard.
+%% Creates the table and registers the guard. Returns false if the table exists
+%% already, because another guard is running or an heir is about to become the
+%% guard.
 begin_guard() ->
     try
         ?NAME = ets:new(?NAME, [public, named_table]),
@@ -188,8 +192,8 @@ loop(#guard{heir = {Heir, HeirRef}} = G) ->
             ?MODULE:loop(G)
     end.
 
-%% Handles a request. A request may be any term: if it causes an error, the error is
-%% returned to the caller.
+%% Handles a request. A request can be any term. If handling it causes an error,
+%% the caller gets the error as answer.
 answered(Request, G) ->
     %% A message with a token would make this process part of a sequential trace.
     _ = seq_trace:set_token([]),
@@ -234,8 +238,8 @@ in_use(Owners) ->
     text("another version of inviso is on this node, used by ~ts, which must "
          "leave first", [lists:join(", ", Owners)]).
 
-%% Returns the owners that still use the guard. A user that is about to end does not
-%% count.
+%% Returns `{others, Owners}' with the owners of the clients and users that are
+%% left, or `gone'. A user that is about to end is left out.
 remaining(G) ->
     case owners(G) of
         [] -> gone;
@@ -268,8 +272,8 @@ with_place(#{want := tracer, dirs := Dirs}, #guard{place = none} = G) ->
 with_place(_, G) ->
     {ok, G}.
 
-%% Monitors a client. The processes of a C node cannot be monitored, so the
-%% connection to the node is monitored instead.
+%% Monitors a client. The processes of a C node cannot be monitored, so for such a
+%% client the guard monitors the connection to the node.
 watched(Client, Owner, How, G0) ->
     G = drop(Client, G0),
     Watch = case How =:= process orelse node(Client) =:= node() of
@@ -282,7 +286,8 @@ watched(Client, Owner, How, G0) ->
             end,
     G#guard{clients = (G#guard.clients)#{Client => {Owner, Watch}}}.
 
-%% Monitors a node if it is connected. monitor_node/2 alone would connect to it.
+%% Monitors a node if it is connected, and otherwise treats it as down. Without
+%% the check, monitor_node/2 would connect to the node.
 watch_node(Node) ->
     case lists:member(Node, nodes(connected)) of
         true -> monitor_node(Node, true);
@@ -419,8 +424,8 @@ told(Pid, #guard{waiting = Waiting} = G) ->
     _ = [inviso_message:reply(From, remaining(G)) || {_, From} <- Now],
     G#guard{waiting = Later}.
 
-%% Removes the files of a user. If a keeper still writes to them, they are removed
-%% when the keeper has ended.
+%% Removes the files of a user that has ended. If a keeper still writes to the
+%% files, they are removed when the keeper has ended.
 tidy(Keeper, keeper, G) ->
     _ = [inviso_place:remove_room(Room)
          || {_, Room} <- ets:take(?NAME, {kept, Keeper})],
@@ -477,15 +482,15 @@ heir_init(Guard) ->
         {'ETS-TRANSFER', Table, Guard, none} ->
             inherit(Table);
         {'DOWN', Ref, process, Guard, _} ->
-            %% If the heir gets the table, the message with the table arrives before
-            %% this message.
+            %% If the heir inherits the table, the message 'ETS-TRANSFER' arrives
+            %% before 'DOWN'.
             receive {'ETS-TRANSFER', Table, Guard, none} -> inherit(Table)
             after 0 -> ok
             end
     end.
 
-%% Makes the heir the guard. The old guard's clients are dropped, because they do
-%% not know the new guard.
+%% Makes the heir the guard. The heir drops the old guard's clients, because they
+%% do not know the new guard.
 inherit(Table) ->
     try register(?NAME, self()) of
         true ->
@@ -499,8 +504,8 @@ inherit(Table) ->
                                             waiting = [], report = []}))
     catch
         error:badarg ->
-            %% Another process has registered as guard. It ends when it finds that
-            %% the table exists.
+            %% Another process has registered as guard. It will end as soon as it
+            %% finds that the table exists.
             timer:sleep(?AGAIN_MS),
             inherit(Table)
     end.
@@ -526,8 +531,8 @@ stay_or_leave(G) ->
             end
     end.
 
-%% Returns the processes that have not finished and run code that is about to be
-%% removed.
+%% Returns the processes that still run code that is about to be removed, each
+%% with its kind.
 awaited(#guard{pushed = false}) ->
     [];
 awaited(#guard{pushed = true}) ->
@@ -538,16 +543,17 @@ awaited(#guard{pushed = true}) ->
 not_for_ever(Pid) ->
     erlang:send_after(inviso_deadline:ms(?WORK_MS), self(), {too_late, Pid}).
 
-%% Returns false if a client or a tracing user has attached meanwhile and may need
-%% the engine.
+%% Returns true if there is no client and no user that traces, so that no process
+%% needs the engine. Users whose name is an atom (keeper, engine, worker) do not
+%% trace.
 is_alone(#guard{clients = Clients, users = Users}) ->
     map_size(Clients) =:= 0
         andalso lists:all(fun({_, User}) -> is_atom(User) end,
                           maps:values(Users)).
 
-%% Starts the holder of the lock. The holder outlives this process and removes the
-%% modules. The guard itself never calls the code server, which may be busy for
-%% long.
+%% Starts the process that holds the lock, outlives the guard and removes the
+%% modules. The guard itself never calls the code server, which may be busy for a
+%% long time.
 lock(#guard{holder = Text, build = Build, linger = Linger}) ->
     Holder = spawn(erl_eval, exprs, [Text,
                                      [{'Guard', self()}, {'Build', Build},

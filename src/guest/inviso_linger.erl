@@ -9,16 +9,16 @@
 %%                      next client (inviso_push:loader/0)
 %% '''
 %%
-%% The holder's own code is interpreted, so the holder runs none of inviso's code.
-%% The holder is registered as `inviso_loading', and this name is the lock. The
-%% holder has the name until it has deleted the code or attached a client.
+%% erl_eval interprets the holder's code, so the holder does not run any module of
+%% inviso. The registered name `inviso_loading' is the lock: the holder keeps this
+%% name until it has deleted the code or attached a client.
 %%
-%% Code that is brought to a node for the first time is deleted at once, unless a
-%% client is waiting for it. Code that is brought again lingers: it stays loaded for
-%% ?LINGER_MS, so that commands that follow each other quickly load it once. Each
-%% loading has a cost: on OTP 25 the VM keeps a description of each loaded function
-%% for ever, and on each release the VM checks every process for each module that is
-%% unloaded.
+%% If inviso's code was on the node for the first time, the holder deletes it at
+%% once, unless a client is waiting for it. If the code was there before, it
+%% lingers: it stays loaded for ?LINGER_MS, so that several commands in quick
+%% succession load it only once. Each loading has a cost: on OTP 25 the VM keeps a
+%% description of each loaded function for ever, and on each release the VM checks
+%% every process for each module that is unloaded.
 -module(inviso_linger).
 
 -export([ms/1, holder/0]).
@@ -34,15 +34,15 @@ ms(false) -> 0.
 %% @doc Returns the code of the holder as text, for erl_eval:exprs/2 with the
 %% variables `Guard', `Build', `Linger', `Mark' and `Now'.
 %%
-%% If a client wants another build, the code is deleted at once. The holder deletes
-%% the modules before it purges any. inviso_tracer is deleted last, because it has
-%% the library, and because clients look for it to find out whether inviso's code is
-%% on the node.
+%% If a client wants another build, the holder deletes the code at once. It
+%% deletes all modules before it purges the first one. It deletes inviso_tracer
+%% last, because this module has the NIF library, and because clients look for it
+%% to find out whether inviso's code is on the node.
 %%
 %% To purge a module the VM checks every process. After 300 ms at most the holder
-%% releases the lock, and purges the remaining modules with pauses. The holder waits
-%% for processes that run this code and never kills them, because one may be a
-%% user's shell.
+%% releases the lock, and purges the remaining modules with pauses. If a process
+%% still runs the code, the holder waits for it and never kills it, because it may
+%% be a user's shell.
 -spec holder() -> string().
 holder() ->
     "Ref = erlang:monitor(process, Guard),"

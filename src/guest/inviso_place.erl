@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The place: inviso's private directory on a traced node. It contains NIFs and
-%% spooler, if they were brought, and the logs of sessions. Each session has a room,
-%% which is a directory in the place.
+%% @doc The place: inviso's private directory on a traced node. It contains NIFs
+%% and spooler, if a client has sent them, and the logs of sessions. Each session
+%% has a room, which is a directory in the place.
 %%
 %% ```
 %%  PARENT/inviso-<32 hex digits>/       0700   the place
@@ -14,13 +14,15 @@
 %%               NAME.log                0600
 %% '''
 %%
-%% When the VM dies, no process of the VM can remove the place. When a VM makes a
-%% new place, the spooler sweeps the places whose records show that their VMs are
-%% dead. The sweep keeps the logs of recordings (c_src/spool/place.h).
+%% When the VM dies, no process of the VM can remove the place. So when another VM
+%% makes a place, its spooler sweeps: it removes each place whose record shows
+%% that the place's VM is dead, except the logs of recordings
+%% (c_src/spool/place.h).
 %%
-%% All directories are newly made, and their names cannot be guessed. Files are
-%% created exclusively, and get their mode before the first byte is written. Each
-%% error names the cause and the remedy, which is another directory.
+%% All directories are newly made, and their names cannot be guessed. A file is
+%% created only if it does not exist, and gets its mode before the first byte is
+%% written. The text of an error names the cause and says that another directory
+%% can be used.
 -module(inviso_place).
 
 -include_lib("kernel/include/file.hrl").
@@ -41,8 +43,8 @@
 %% The line that the spooler prints before it sweeps.
 -define(STARTED, <<"ready\n">>).
 
-%% @doc Makes the directory in the first of `Dirs' that allows this. `[]' means
-%% TMPDIR of the node, /tmp and /var/tmp.
+%% @doc Makes the place in the first directory of `Dirs' in which this is
+%% possible. `[]' means TMPDIR of the node, /tmp and /var/tmp.
 -spec new([file:filename()]) -> {ok, place()} | {error, binary()}.
 new([]) ->
     new_in(usual_dirs(), []);
@@ -71,7 +73,8 @@ new_in([Parent | Rest], Whys) ->
 dir(#{dir := Dir}) ->
     Dir.
 
-%% @doc Returns the files that must be brought and are not in the place yet.
+%% @doc Returns the files that the client must send because they are not in the
+%% place yet.
 -spec absent(place()) -> [binary()].
 absent(#{dir := Dir}) ->
     [Name || {Name, _Mode} <- files(),
@@ -80,8 +83,8 @@ absent(#{dir := Dir}) ->
 files() ->
     [{<<"inviso_tracer.so">>, 8#600}, {<<"inviso_spool">>, 8#700}].
 
-%% @doc Writes one of the brought files into the place, unless the place has it
-%% already.
+%% @doc Writes a file that the client has sent into the place, unless the place
+%% has it already.
 -spec put(place(), binary(), binary()) -> ok | {error, usage | failed, binary()}.
 put(#{dir := Dir} = Place, Name, Bytes) ->
     case {lists:keyfind(Name, 1, files()), lists:member(Name, absent(Place))} of
@@ -133,8 +136,8 @@ ready(#{dir := Dir} = Place) ->
             {error, text("~ts has not been sent", [Name])}
     end.
 
-%% Tries the spooler first, because its error shows more plainly what is wrong with
-%% the directory.
+%% Tries the spooler before the NIF, because the spooler's error text shows more
+%% clearly what is wrong with the directory.
 usable(Dir) ->
     case execute(filename:join(Dir, "inviso_spool"), Dir) of
         ok ->
@@ -146,7 +149,8 @@ usable(Dir) ->
             E
     end.
 
-%% @doc Does the work of ready/1 where inviso is installed and no file was brought.
+%% @doc Does the same as ready/1 on a node where inviso is installed, with the
+%% installed files.
 -spec installed(place()) -> place().
 installed(#{ready := true} = Place) ->
     Place;
@@ -237,7 +241,7 @@ no_place(Here) ->
     text("the tracer cannot be used in ~ts; name another directory with "
          "--remote-dir", [Here]).
 
-%% Does not use file:read_file/1, which waits for the file server.
+%% Reads a file, in raw mode: file:read_file/1 would wait for the file server.
 read(Path) ->
     read(Path, 1 bsl 26).
 
@@ -257,8 +261,8 @@ remove(none) ->
     ok;
 remove(#{dir := Dir}) ->
     Result = remove_dir(Dir),
-    %% Releases the lock on the record. The call fails if the library is not loaded,
-    %% but then there is no lock.
+    %% Releases the lock on the record. The call fails if the NIF library is not
+    %% loaded, but in this case there is no lock.
     _ = catch inviso_tracer:nif_hold(<<>>),
     Result.
 
@@ -302,8 +306,8 @@ remove_room(Room) ->
 
 %% --- directories ------------------------------------------------------------
 
-%% Makes a place in `Parent'. The VM loads the library by its path, so no other user
-%% except root may be able to rename what is in `Parent'.
+%% Makes a place in `Parent'. The VM loads the NIF library by its path. So no
+%% other user than root may be able to rename files and directories in `Parent'.
 make_private_dir(Parent) ->
     case file:read_file_info(Parent, [raw]) of
         {ok, Info} ->
@@ -316,8 +320,9 @@ make_private_dir(Parent) ->
             E
     end.
 
-%% Returns which other users can rename what is in the directory. If an access list
-%% gives rights to other users, the mode shows them as rights of the group.
+%% Returns which other users can rename files in the directory: `all', `group' or
+%% none (false). The group's rights in the mode also include rights that an access
+%% list gives to other users.
 others_rename(#file_info{mode = Mode}) when Mode band 8#1000 =/= 0 -> false;
 others_rename(#file_info{mode = Mode}) when Mode band 8#0002 =/= 0 -> all;
 others_rename(#file_info{mode = Mode}) when Mode band 8#0020 =/= 0 -> group;
@@ -407,8 +412,8 @@ pid_namespace() ->
         {error, _} -> "0"
     end.
 
-%% Does not use crypto: a small node may lack it, and where it exists it would stay
-%% loaded.
+%% Returns 32 random hex digits. Does not use the module crypto: a node may lack
+%% it, and on other nodes it would stay loaded.
 random_name() ->
     {ok, Fd} = file:open("/dev/urandom", [read, raw, binary]),
     {ok, Bytes} = file:read(Fd, 16),

@@ -2,9 +2,9 @@
 %% @doc Functions with which clients and users call the guard of a node ({@link
 %% inviso_guard}). Clients attach to the guard; users join it and trace.
 %%
-%% A client that attaches loads inviso's code with {@link loader/0}. From an Erlang
-%% node, {@link inviso_bring} does this. c_src/abi/control.h, sections 2 and 3,
-%% specifies requests and answers.
+%% A client that attaches loads inviso's code with {@link loader/0}. On an Erlang
+%% node, {@link inviso_bring} does this for the client. c_src/abi/control.h,
+%% sections 2 and 3, specifies requests and answers.
 -module(inviso_push).
 
 %% Functions that the command calls (clients).
@@ -31,8 +31,8 @@
 %% --- for clients ------------------------------------------------------------
 
 %% @doc Returns the build: a checksum that is equal for equal code. It covers the
-%% modules before they are combined, as they run where inviso is installed; the
-%% combined modules, which are brought; and the files with their names.
+%% original modules, which run where inviso is installed; the combined modules,
+%% which clients send to other nodes; and the files with their names.
 -spec build([{module(), Md5 :: binary()}], [{module(), Md5 :: binary()}],
             [{string(), binary()}]) -> binary().
 build(Modules, Combined, Files) ->
@@ -66,8 +66,9 @@ installed() ->
                                              || {Name, {ok, Bytes}} <- Files])}
     end.
 
-%% Returns the checksum of a module as it is installed. If the loaded module was
-%% brought, it is a combination of many modules, so the installed file is read.
+%% Returns the checksum of an installed module. If a client has sent the loaded
+%% module, it is a combination of many modules, so the checksum is read from the
+%% installed file.
 md5(M) ->
     case code:is_loaded(M) of
         {file, "inviso_pushed"} ->
@@ -89,8 +90,8 @@ md5_of(File, M) ->
 files() ->
     ["inviso_tracer.so", "inviso_engine.so", "inviso_pushed.so", "inviso_spool"].
 
-%% @doc Returns the files that are brought: the name that a file has on the node,
-%% and the file.
+%% @doc Returns the files that clients send to a node: for each the name on the
+%% node, and the installed file.
 -spec brought() -> [{string(), string()}].
 brought() ->
     [{"inviso_tracer.so", "inviso_pushed.so"}, {"inviso_spool", "inviso_spool"}].
@@ -98,11 +99,12 @@ brought() ->
 %% @doc Returns the expressions that load inviso's code and attach a client, for
 %% erl_eval:exprs/2 on the node, with the variables `Mods' and `Args'.
 %%
-%% If inviso is installed and one of its modules is loaded, nothing is brought. If a
-%% guard has brought some of `Mods', the others are loaded. Code that lingers is
-%% used ({@link inviso_linger}). Code that a killed guard has left is deleted when
-%% all processes that were started in this code have ended. Old code that is not
-%% purged yet is purged.
+%% If inviso is installed and one of its modules is loaded, the expressions load
+%% nothing. If another client has sent some of `Mods', they load the others. They
+%% use code that stays loaded for a while after a guard's end ({@link
+%% inviso_linger}). If a killed guard has left code, they delete it as soon as all
+%% processes that were started in this code have ended. They purge old code that
+%% is not purged yet.
 %%
 %% A node never removes an atom. So if the node knows a certain atom that only
 %% inviso's code has, the code was on the node before.
@@ -188,8 +190,9 @@ loader() ->
       "    _ ->" ++ asked_holder() ++
       " end.").
 
-%% Returns the expressions that ask the holder of the lock to attach the client, if
-%% the holder has code that lingers.
+%% Returns the expressions that ask the holder of the lock to attach the client.
+%% They do so if no guard is running and code that a client has sent is still
+%% loaded.
 asked_holder() ->
     "        case ets:whereis(inviso_guard) =:= undefined"
     "            andalso code:is_loaded(inviso_tracer) of"
@@ -211,17 +214,18 @@ asked_holder() ->
     "                {error, again, <<>>}"
     "        end".
 
-%% @doc Attaches a client to the guard of this node, or starts a guard. The calling
-%% process has the lock. `Args' has the keys of control.h, and may have `watch'. If
-%% `watch' is `process', the client is a process of an Erlang node and is monitored.
+%% @doc Attaches a client to the guard of this node. If there is no guard, starts
+%% one. The calling process must have the lock. `Args' has the keys that control.h
+%% lists, and optionally `watch': the value `process' means that the client is a
+%% process of an Erlang node, which can be monitored.
 -spec attach(map()) -> {ok, map()} | failure().
 attach(Args) ->
     try checked(Args) of
         Client -> attach_to(whereis(?NAME), Client)
     catch
         throw:Bad ->
-            %% The code may have been loaded for this call, and no client needs it
-            %% now.
+            %% The code may have been loaded only for this call. Then no client
+            %% needs it now.
             ok = inviso_guard:tidy(),
             {error, usage, Bad}
     end.
@@ -276,17 +280,18 @@ call(Guard, Request) ->
 
 %% --- for users --------------------------------------------------------------
 
-%% @doc Makes a process a user: the guard stays until this process dies. If the user
-%% is a runtime component, the client that has brought the runtime component is
+%% @doc Makes a process a user: the guard stays until this process dies. If the
+%% user is a runtime component, the client that has started it on this node is
 %% detached.
 -spec join(guard(), pid(), user()) ->
           {ok, ets:tab(), none | inviso_place:place()} | failure().
 join(Guard, Pid, User) ->
     call(Guard, {join, Pid, User}).
 
-%% @doc Notes what a user has set in the VM at this moment. If the user is killed,
-%% the guard clears this. If guard and heir are dead, there is no table, and nothing
-%% is noted. The user then ends soon, and clears what it has set.
+%% @doc Stores in the guard's table what a user has set in the VM at this moment.
+%% If the user is killed, the guard clears it. If both guard and heir are dead,
+%% there is no table and nothing is stored; but then the user ends soon, and
+%% itself clears what it has set.
 -spec note(ets:tab() | none, pid(), inviso_scope:residue()) -> ok.
 note(Table, User, Residue) ->
     try
@@ -296,16 +301,17 @@ note(Table, User, Residue) ->
         error:badarg -> ok
     end.
 
-%% @doc Notes the directory of the calling user's files. The guard removes the
-%% directory when the user, and the keepers that write logs into it, have ended.
+%% @doc Stores in the guard's table the directory of the calling user's files. The
+%% guard removes this directory after the user, and all keepers that write logs
+%% into it, have ended.
 -spec room(ets:tab(), file:filename()) -> ok.
 room(Table, Room) ->
     true = ets:insert(Table, {{room, self()}, Room}),
     ok.
 
-%% @doc Keeps brought code on the node until the calling process has ended, even if
-%% the user for which this process works ends earlier. The guard kills the process
-%% if it takes too long.
+%% @doc Makes the guard wait for the calling process before it removes inviso's
+%% code, even if the user for which this process works ends earlier. If the
+%% process takes too long, the guard kills it.
 -spec stays(worker) -> ok.
 stays(Kind) ->
     try
@@ -316,8 +322,8 @@ stays(Kind) ->
         error:badarg -> ok
     end.
 
-%% @doc Notes whether the calling session is tracing, has finished, or is about to
-%% end.
+%% @doc Stores in the guard's table whether the calling session is tracing, has
+%% finished, or is about to end.
 -spec session(ets:tab(), phase()) -> ok.
 session(Table, Phase) ->
     true = ets:update_element(Table, {user, self()}, {3, Phase}),
@@ -345,8 +351,8 @@ users() ->
 leave(Guard, Client) ->
     call(Guard, {leave, Client}).
 
-%% @doc Asks a guard to send the caller, when the guard ends, the result of removing
-%% its files.
+%% @doc Asks the guard for a report: when it ends, it sends the caller the result
+%% of removing its files.
 -spec report(guard()) -> reference().
 report(Guard) ->
     Ref = make_ref(),
@@ -381,8 +387,7 @@ owner({session, Name, Owner, _}) ->
 owner({rt, Client}) ->
     text("the Inviso API of ~ts", [node(Client)]).
 
-%% @doc Describes a session in words: its owner, the time since when it traces, and
-%% the session's name.
+%% @doc Describes a session in words: its owner, its start time and its name.
 -spec traced_by(user()) -> binary().
 traced_by({session, Name, Owner, Since}) ->
     text("traced by ~ts since ~ts, session ~ts",

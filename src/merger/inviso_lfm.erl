@@ -8,15 +8,15 @@
 %% LogFiles = [{trace_log, [Name]} | {ti_log, [Name]}]
 %% '''
 %%
-%% File names are relative to the current directory. The files of a log
-%% may be in any order. A log is a log of inviso, or a file that a trace
-%% port of OTP wrote.
+%% File names are relative to the current directory. The files of a log may be
+%% listed in any order. A log is a log of inviso, or a file that a trace port of
+%% OTP wrote.
 %%
 %% The command `inviso merge', a program beside the VM, merges the logs. So its
 %% use of memory, or a crash, does not affect the VM. With an output file, the
 %% command writes a line for each entry: the node, the names of the process, and
-%% the trace message. With user functions, these get the entries in order, and
-%% the command waits while they run:
+%% the trace message. If the user passes functions, these get the entries in
+%% order, and the command waits while they run:
 %%
 %% ```
 %% Begin(HandlerData) -> {ok, HandlerData} | {error, Reason}
@@ -25,17 +25,18 @@
 %% End(HandlerData) -> ok | {error, Reason}         the result is ignored
 %% '''
 %%
-%% Entry is the trace message as a tracer process would get it, or `{drop, N}'
-%% where N messages are missing. PidMappings are the aliases of the traced
-%% process at the time of the entry. inviso-merge(1), under etf, describes terms
-%% that were cut when they were recorded. If Begin or End is not a function, it
-%% is not called. The functions run in a process that the merger starts. This
+%% Entry is the trace message in the form that a tracer process would get, or
+%% `{drop, N}' where N messages are missing. PidMappings are the aliases of the
+%% traced process at the time of the entry. inviso-merge(1), under etf, describes
+%% terms that were cut when they were recorded. If Begin or End is not a function,
+%% it is not called. The functions run in a process that the merger starts. This
 %% process ends when the caller ends.
 %%
 %% == Trace information ==
 %%
-%% Names come from ti files. A record is a zero byte, the length (32 bits,
-%% big-endian) and one of these terms in the external format:
+%% Names of processes come from ti files (trace information files). A record of
+%% such a file is a zero byte, the length (32 bits, big-endian) and one of these
+%% terms in the external format:
 %%
 %% ```
 %% {Pid, Alias, alias, Now}
@@ -44,7 +45,7 @@
 %%
 %% A process has an alias from the time Now of its `alias' record until the time
 %% Now of an `unalias' record with the same alias and pid. An `unalias' record
-%% with `undefined' ends the alias for any pid. Now is a time of
+%% with `undefined' ends the alias for any pid. Now is a time in the form of
 %% `erlang:timestamp()'.
 %%
 %% == Readers of the user ==
@@ -59,9 +60,9 @@
 %% '''
 %%
 %% The process exits when it has no more entries, or when it gets `{stop,
-%% Merger}'. Timestamp is a time of `erlang:timestamp()', or nanoseconds since
-%% the Unix epoch. An entry with any other Timestamp (such as `false') is not
-%% sorted: the merger takes it as the next entry.
+%% Merger}'. Timestamp is a time in the form of `erlang:timestamp()', or in
+%% nanoseconds since the Unix epoch. If Timestamp is another term (such as
+%% `false'), the entry is not sorted: the merger takes it as the next entry.
 %% {@link inviso_lfm_tpfreader} is a reader.
 -module(inviso_lfm).
 
@@ -84,11 +85,11 @@
 -type translator() :: fun((term(), term()) -> {ok, string()} | false)
                     | {module(), atom()}.
 
-%% @doc Merges logs into a file. Returns the number of entries. The file is
-%% created under its name only when it is complete.
+%% @doc Merges logs into a file. Returns the number of entries. The file gets its
+%% name only when it is complete.
 %%
-%% A missing log is an error. Damage within a log is not: everything
-%% readable is merged.
+%% A missing log is an error. Damage within a log is not an error: all readable
+%% entries are merged.
 -spec merge(files(), file:filename()) -> result().
 merge(Files, OutFile) ->
     case has_readers(Files) of
@@ -157,10 +158,10 @@ outfile_writer(Node, Entry, PidMappings, Fd) ->
 outfile_closer(Fd) ->
     file:close(Fd).
 
-%% @doc Prints arguments separated by commas, for formatters. Each argument is
-%% printed by the first translator that returns `{ok, String}'; a translator
-%% gets the argument and FOpts. If no translator prints a list, tuple, map or
-%% binary, the parts of this term are printed.
+%% @doc Prints arguments separated by commas, for formatters. A translator gets an
+%% argument and FOpts. The first translator that returns `{ok, String}' determines
+%% the text. If no translator does so for a list, tuple, map or binary, the
+%% elements of this term are printed in the same way.
 -spec format_arguments([term()], term(), [translator()]) -> string().
 format_arguments(Args, FOpts, Translators) ->
     lists:flatten(lists:join(",", [format(A, FOpts, Translators)

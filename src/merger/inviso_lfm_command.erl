@@ -11,7 +11,8 @@
 -opaque stream() :: #stream{}.
 -type entry() :: {node(), integer(), [term()], term()}.
 
-%% How much of the command's output is kept, to report why it failed.
+%% At most this many characters of the command's output are kept, to report why
+%% the command failed.
 -define(MAX_TEXT, 4096).
 
 %% @doc Merges logs into a file that has a line for each entry.
@@ -105,9 +106,10 @@ run(Args) ->
                   end
           end).
 
-%% Reads the command's output. The last line of JSON is the summary; other lines
-%% are messages. The lines are read as lists, because a module that matches
-%% binaries does not load on OTP 29 if OTP 25 has compiled it.
+%% Reads the command's output. Lines that begin with { are JSON, and the last of
+%% them is the summary; other lines are messages. The lines are read as lists: if
+%% OTP 25 has compiled a module that matches binaries, OTP 29 cannot load the
+%% module.
 collect(Port, Text, Count) ->
     receive
         {Port, {data, {_, [${ | _] = Line}}} ->
@@ -133,8 +135,8 @@ entries(Line, Default) ->
 
 %% --- entry by entry ----------------------------------------------------------
 
-%% @doc Starts to merge logs for the calling process. At most about two
-%% megabytes of entries wait in the mailbox of the calling process.
+%% @doc Starts to merge logs. The calling process gets the entries; at most about
+%% two megabytes of them wait in its mailbox.
 -spec open([string()]) -> {ok, stream()} | {error, term()}.
 open(Arguments) ->
     case command(["--format=etf", "--paced", "--quiet" | Arguments],

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Merges logs and calls user functions for the entries: see {@link
-%% inviso_lfm}.
+%% @doc Merges logs and calls the user's functions for the entries ({@link
+%% inviso_lfm}).
 %%
 %% ```
 %%  inviso merge ---port---> merger ---> Begin, Work, ..., Work, End
@@ -13,25 +13,26 @@
 %%  ...                    Mod:Func, a user's reader --> merger ---> Begin, ...
 %% '''
 %%
-%% The merger stores one entry of each reader. When it handles an entry, it
+%% The merger stores the next entry of each reader. When it handles an entry, it
 %% requests the next entry from the same reader.
 -module(inviso_lfm_merger).
 
 -export([merge/3]).
 
 -type handlers() :: {Begin :: term(), inviso_lfm:work(), End :: term()}.
-%% The next entry of a source: time (ns), number of the source, node, entry,
-%% aliases of the process, source.
+%% The next entry of a source, as a tuple: time (ns), number of the source, node,
+%% entry, aliases of the process, source.
 -type head() :: {integer(), non_neg_integer(), node(), term(), [term()],
                  source()}.
 -type source() :: {command, inviso_lfm_command:stream()}
                 | {reader, pid(), node()}.
 
-%% How long to wait for a reader's answer before the reader is stopped.
+%% How long to wait for a reader's answer, in ms. Then the reader is stopped.
 -define(READER_MS, 300000).
 -define(STOP_MS, 1000).
 
-%% @doc Merges logs. All functions run in the same process.
+%% @doc Merges logs. The functions Begin, Work and End run in one separate
+%% process.
 -spec merge(inviso_lfm:files(), handlers(), term()) ->
           {ok, non_neg_integer()} | {error, term()}.
 merge(Files, Handlers, Data) ->
@@ -56,8 +57,8 @@ sources(Other) ->
 
 is_reader(File) -> is_tuple(File) andalso element(1, File) =:= reader.
 
-%% Returns the reader of each element of the list: inviso_lfm_tpfreader, unless
-%% the element names a reader of the user.
+%% Returns the reader for each element of the list. It is inviso_lfm_tpfreader
+%% unless the element names a reader of the user.
 readers([], Readers) ->
     {ok, lists:reverse(Readers)};
 readers([{reader, M, Func, {Node, Logs}} | Rest], Readers)

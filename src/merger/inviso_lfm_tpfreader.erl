@@ -8,8 +8,8 @@
 %% @doc Reads the logs of one node for a merger, until they end.
 -spec init(pid(), inviso_lfm:log_files() | [inviso_lfm:log_files()]) -> ok.
 init(Merger, Logs) ->
-    %% The name of the node has no effect: the merger knows the node of this
-    %% reader.
+    %% The name of this node is only a placeholder: the merger knows the node of
+    %% this reader.
     case inviso_lfm_command:arguments([{node(), Logs}]) of
         {ok, []} ->
             ok;
@@ -50,9 +50,10 @@ fail(Merger, Reason) ->
             ok
     end.
 
-%% @doc Returns the files of a wrap set, from the oldest to the newest. The
-%% names differ in a number, which counts up and then begins again at 0. One
-%% number is always missing. The file with the number after it is the oldest.
+%% @doc Returns the files of a wrap set, from the oldest to the newest. The names
+%% differ in a number, which counts up and then begins again at 0. One number is
+%% always missing. The oldest file is the one whose number follows the missing
+%% number.
 -spec handle_logfile_sort_wrapset([file:filename()]) -> [file:filename()].
 handle_logfile_sort_wrapset([_, _ | _] = Files) ->
     Prefix = common(Files),
@@ -77,8 +78,8 @@ common([C | As], [C | Bs], N) -> common(As, Bs, N + 1);
 common(_, _, N) -> N.
 
 %% Returns the numbers between the prefix and the suffix. If the text between
-%% them is no number, tries a shorter prefix or suffix: these may contain digits
-%% that belong to the number.
+%% prefix and suffix is not a number, tries a shorter prefix or suffix, because
+%% they may contain digits that belong to the number.
 numbers(_Files, Prefix, _Suffix, _Longest) when Prefix < 0 ->
     none;
 numbers(Files, Prefix, Suffix, Longest) when Suffix < 0 ->

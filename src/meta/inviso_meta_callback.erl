@@ -15,9 +15,9 @@ is_callback(void, _) -> true;
 is_callback({M, F}, _) -> is_atom(M) andalso is_atom(F);
 is_callback(Fun, Arity) -> is_function(Fun, Arity).
 
-%% @doc Calls a callback, which may crash. If the callback has no clause for
-%% `{call, Args, TS}' and similar events, it is called again with only the
-%% middle element of the event, as the manual of the original Inviso says.
+%% @doc Calls a callback, and catches a crash. If the callback has no clause for
+%% an event such as `{call, Args, TS}', it is called again with only the middle
+%% element of the event. (This is the form in the manual of the original Inviso.)
 -spec call({module(), atom()} | fun(), [term()]) ->
           {ok, term()} | {crash, term()}.
 call(Fun, Args) ->

@@ -1,13 +1,13 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The tracer of the meta tracer: it delivers trace messages within a
-%% credit (c_src/nif/delivery.h). When the credit is used up, further calls are
-%% dropped and counted in the traced process. So the size of the mailbox is
-%% bounded, and no traced process waits.
+%% @doc A feed: the tracer whose events are the messages to the meta tracer. It
+%% sends only as many messages as its credit allows (c_src/nif/delivery.h). When
+%% the credit is used up, the traced process drops and counts further calls. So
+%% the size of the mailbox is bounded, and no traced process waits.
 %%
-%% The process that opens a feed is its receiver and gets messages
-%% `{inviso_event, Bytes, Dropped, Message}'. When the receiver has handled a
-%% message, it returns the credit with {@link taken/2}. When the receiver dies,
-%% the tracer is closed, and the VM then removes the patterns of the tracer.
+%% The process that opens a feed is its receiver and gets messages `{inviso_event,
+%% Bytes, Dropped, Message}'. When the receiver has handled a message, it returns
+%% the credit with {@link taken/2}. When the receiver dies, the tracer is closed,
+%% and afterwards the VM removes the patterns of the tracer.
 -module(inviso_meta_feed).
 
 -export([open/0, tracer/1, taken/2, counts/1, close/1]).
@@ -43,7 +43,7 @@ open() ->
 -spec tracer(feed()) -> inviso_scope:tracer().
 tracer(Feed) -> {inviso_tracer, Feed}.
 
-%% @doc Returns the credit of one message to the tracer. `Bytes' is the second
+%% @doc Gives the credit of one message back to the tracer. `Bytes' is the second
 %% element of the message.
 -spec taken(feed(), non_neg_integer()) -> ok.
 taken(Feed, Bytes) ->
@@ -60,7 +60,8 @@ counts(Feed) ->
       dropped => Full + TooBig + Gone + NoThread,
       lost => maps:from_list([L || {_, N} = L <- Lost, N > 0])}.
 
-%% @doc Closes the feed. Call it when no pattern uses the tracer any more.
+%% @doc Closes the feed. Must be called after the last pattern with this tracer
+%% was cleared.
 -spec close(feed()) -> ok.
 close(Feed) ->
     _ = inviso_tracer:nif_retire(Feed),

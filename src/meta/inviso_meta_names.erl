@@ -4,8 +4,8 @@
 %% return functions.
 %%
 %% The names that exist when tracing begins are recorded at once
-%% (docs/decisions/0302). If the message about the call that set one of these
-%% names arrives later, it is ignored.
+%% (docs/decisions/0302). A trace message about the call that set one of these
+%% names may arrive later; it is ignored.
 -module(inviso_meta_names).
 
 -export([local/0, global/0, noted/1]).
@@ -43,8 +43,8 @@ global() ->
      {{global, delete_global_name, 2}, [],
       fun(_) -> {void, fun global_delete/3, void, void} end}].
 
-%% @doc Returns the current names of this node's processes, and a record of the
-%% ti file for each name.
+%% @doc Returns the current names of this node's processes with the time, and for
+%% each name a record for the ti file.
 -spec noted(local | global) -> {noted(), [binary()]}.
 noted(Kind) ->
     Now = erlang:timestamp(),

@@ -2,11 +2,11 @@
 %% @doc Public loop data of the meta tracer: the state that its call and return
 %% functions get and return.
 %%
-%% The loop data may be any term. The standard form is `{Lists, Global}', or
-%% Lists alone. Lists is a tuple with a list for each function. The elements of
-%% a list are tuples, and the last element of each is the time of the call, as
-%% erlang:timestamp/0 returns it. The first list contains the calls of
-%% register/2 that have not returned yet.
+%% The loop data may be any term. The standard form is `{Lists, Global}', or Lists
+%% alone. Lists is a tuple of lists, one for each function. The elements of these
+%% lists are tuples. The last element of each tuple is the time of a call, as
+%% erlang:timestamp/0 returns it. The first list contains the calls of register/2
+%% that have not returned yet.
 -module(inviso_meta_publ).
 
 -export([new/2, is_standard/1, clean/1, register/1, register/2]).
@@ -14,7 +14,7 @@
 -type now() :: {non_neg_integer(), non_neg_integer(), non_neg_integer()}.
 -type pending() :: {pid(), {atom(), pid()}, now()}.
 
-%% The age at which the entry of a call is removed. A call of this age is
+%% The age at which the entry of a call is removed, in µs. A call of this age is
 %% assumed never to return.
 -define(OLD_US, 30000000).
 
@@ -22,7 +22,8 @@
 -spec new(pos_integer(), term()) -> {tuple(), term()}.
 new(Size, Global) -> {erlang:make_tuple(Size, []), Global}.
 
-%% @doc Returns true if the loop data has a list for register/2.
+%% @doc Returns true if the loop data has a list for the calls of register/2, as
+%% the standard form has.
 -spec is_standard(term()) -> boolean().
 is_standard({Lists, _}) when is_tuple(Lists) -> is_standard_lists(Lists);
 is_standard(Lists) -> is_standard_lists(Lists).

@@ -1,11 +1,11 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Match specs of meta traced functions.
 %%
-%% Some actions of a match spec change flags of the calling process, in the
-%% session to which the pattern belongs. For such an action, this must be the
-%% session of the runtime component. The events of meta tracing belong to
-%% another session, that of the meta tracer. So {@link set/4} sets two patterns
-%% on a function, one in each session.
+%% Some actions of a match spec change flags of the calling process. The VM
+%% changes them in the session to which the pattern belongs. They must be the
+%% flags of the runtime component's session, but the events of meta tracing must
+%% go to another session, that of the meta tracer. So {@link set/4} sets two
+%% patterns on a function, one in each session.
 -module(inviso_meta_spec).
 
 -export([normal/1, set/4]).
@@ -50,9 +50,9 @@ set_flags(Flags, MFA, none) ->
 set_flags(Flags, MFA, MS) ->
     inviso_scope:set_pattern(Flags, meta, MFA, MS).
 
-%% Splits a match spec in two. The first has no actions that change flags. The
-%% second has only these actions and makes no events; it is `none' if there
-%% are no such actions.
+%% Splits a match spec in two. The first one has no actions that change flags. The
+%% second one has only such actions and makes no events. The second one is `none'
+%% if there are no such actions.
 split(Spec) ->
     Parts = [{C, lists:partition(fun is_flag_action/1, Body)}
              || {_, _, Body} = C <- Spec],

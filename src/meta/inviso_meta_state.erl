@@ -1,7 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc The state of the meta tracer: the functions that are meta traced, with
 %% their match specs and user functions; the public loop data; and the trace
-%% information. {@link inviso_rt_meta} is the process, and handles its messages.
+%% information. {@link inviso_rt_meta} is the process that has this state and
+%% handles the messages.
 -module(inviso_meta_state).
 
 -export([new/5, do/2, happened/4, within/1, tracer/1, names/2, publ/1,
@@ -23,7 +24,7 @@
       | {ctpm, {arg(), arg(), arg()}}
       | local_register | remove_local_register
       | global_register | remove_global_register.
-%% Functions that make, remove and clean public loop data.
+%% The three functions that make, remove and clean the public loop data.
 -type spec() :: {{module(), atom(), [term()]},
                  void | {module(), atom()}, void | {module(), atom()}}.
 -type event() :: {call, [term()], erlang:timestamp() | void}
@@ -46,11 +47,11 @@
                 functions = #{} :: #{mfa() => #fn{}},
                 spec :: spec(),
                 publ = void :: term(),
-                %% loop data of inviso_meta_names, used if the public loop data
-                %% has not the standard form
+                %% separate loop data for inviso_meta_names, used if the public
+                %% loop data does not have the standard form
                 names = void :: term(),
-                %% the failures that were reported, because each is reported
-                %% only once
+                %% the failures that were reported; each failure is reported only
+                %% once
                 failed = #{} :: #{term() => true}}).
 
 -opaque state() :: #state{}.
@@ -71,7 +72,7 @@ tracer(#state{flags = Flags}) -> inviso_scope:tracer(Flags).
 -spec publ(state()) -> term().
 publ(#state{publ = Publ}) -> Publ.
 
-%% @doc Returns the destination of trace information.
+%% @doc Returns the destination of trace information: a ti file or another node.
 -spec ti(state()) -> inviso_ti:ti().
 ti(#state{ti = Ti}) -> Ti.
 
@@ -86,8 +87,9 @@ names(MFA, #state{functions = Fns}) ->
             {error, not_initiated}
     end.
 
-%% @doc Applies a function to the state in the process dictionary, and stores
-%% the new state there. Used by the functions that a user function may call.
+%% @doc Applies F to the state in the process dictionary, and stores the new state
+%% there. The API functions that a user function may call use this, because the
+%% state is in the process dictionary while a user function runs.
 -spec within(fun((state()) -> {Result, state()})) -> Result.
 within(F) ->
     case get(?STATE) of
@@ -183,8 +185,8 @@ init_fn(MFA, Functions, State) ->
 begun({M, F, A} = MFA, {Init, _, _, _}, #state{publ = Publ} = State) ->
     output(run(meta_init, MFA, Init, [M, F, A, Publ], State)).
 
-%% Prepares a function and sets its match spec. If that fails, the function is
-%% removed again.
+%% Prepares a function and sets its match spec. If the match spec cannot be set,
+%% removes the function again.
 begin_fn(MFA, MS, Functions, State) ->
     case init_fn(MFA, Functions, State) of
         {ok, State1} ->
@@ -248,7 +250,8 @@ remove_fn({M, F, A} = MFA, #state{functions = Fns} = State) ->
                  {none, S} -> S;
                  {Other, S} -> bad_return(meta_remove, MFA, Other, S)
              end,
-    %% If the function is prepared again, its failures are reported again.
+    %% Forget the function's failures, so that they are reported again if the
+    %% function is prepared again.
     Told = maps:filter(fun({_, Which}, _) -> Which =/= MFA end, Failed),
     State2#state{failed = Told}.
 
@@ -257,8 +260,8 @@ remove_all(#state{functions = Fns} = State) ->
 
 %% --- names of processes -----------------------------------------------------
 
-%% Records the current names, after the patterns are set, so that no name is
-%% missed.
+%% Sets the patterns that record new names, and then records the current names. In
+%% this order no name is missed.
 add_names(Kind, Functions, State) ->
     {Results, State1} =
         lists:mapfoldl(fun add_name_function/2, State, Functions),

@@ -1,11 +1,11 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The meta tracer: when a traced function is called, it runs functions of
-%% the user. It also writes the names of processes into the trace information
-%% (ti).
+%% @doc The meta tracer is a process. When a traced function is called, the meta
+%% tracer runs functions of the user. It also writes the names of processes into
+%% the trace information (ti).
 %%
-%% Meta tracing traces a function in all processes. This process receives the
-%% trace messages. For each traced function the user gives four functions, each
-%% `{Module, Function}', a fun, or `void':
+%% Meta tracing traces the calls of a function by all processes. The meta tracer
+%% receives the trace messages. For each traced function the user gives four
+%% functions, each as `{Module, Function}', a fun, or `void':
 %%
 %% ```
 %% InitFunc(M, F, Arity, PublLD) -> {ok, NewPublLD, Output}   at init_tpm
@@ -21,28 +21,30 @@
 %% which all functions share ({@link inviso_meta_publ}). The tracerdata names
 %% three functions for the loop data, `{InitMFA, RemoveMF, CleanMF}': InitMFA
 %% makes it, RemoveMF removes it (`M:F(PublLD)'), and CleanMF cleans it each
-%% minute (`M:F(PublLD) -> NewPublLD'). A ReturnFunc is called only if the match
+%% minute (`M:F(PublLD) -> NewPublLD'). ReturnFunc is called only if the match
 %% spec has the action `{return_trace}' or `{exception_trace}'.
 %%
-%% In the manual of the original Inviso the functions are `CallFunc(Pid, Args,
-%% PublLD)' and `ReturnFunc(Pid, Value, PublLD)'. A function without a clause
-%% for the forms above is called with these arguments.
+%% The manual of the original Inviso has other arguments: `CallFunc(Pid, Args,
+%% PublLD)' and `ReturnFunc(Pid, Value, PublLD)'. If a user's function has no
+%% clause for `{call, Args, TS}' and the like, it is called with the arguments of
+%% that manual.
 %%
-%% The functions run in this process. If a function crashes or returns another
+%% The user's functions run in this process. If one crashes or returns a wrong
 %% term, the loop data stays as it was, and the subscribers of the control
-%% component get one event for each meta traced function:
+%% component get an event, but only one for each meta traced function:
 %% `{callback_failed, Node, {meta_call, {MFA, Reason}}}'.
 %%
 %% A function may have one match spec without a name (tpm) and any number of
 %% named match specs (tpm_ms). The VM tries the latest match spec first.
 %%
-%% On OTP 27+ meta tracing has a session of its own, because a session has one
-%% tracer. The actions of a match spec that change flags (`trace', `silent',
-%% ...) change them in the session of the runtime component.
+%% On OTP 27 and later, meta tracing has a separate trace session, because a
+%% session has only one tracer. The actions of a match spec that change flags
+%% (`trace', `silent', ...) change them in the session of the runtime component.
 %%
-%% Calls are messages in the mailbox of this process. {@link inviso_meta_feed}
-%% bounds the mailbox: calls beyond the credit are dropped and counted. The
-%% subscribers then get `{meta_counts, Node, Counts}', at most once a second.
+%% Each traced call is a message in the mailbox of this process. {@link
+%% inviso_meta_feed} bounds the mailbox: it drops and counts calls beyond its
+%% credit. The subscribers then get `{meta_counts, Node, Counts}', at most once a
+%% second.
 -module(inviso_rt_meta).
 
 -behaviour(gen_server).
@@ -98,11 +100,11 @@ start(Ti, Flags) ->
 start(Ti, Flags, Init, Remove, Clean) ->
     start_link(Ti, {Init, Remove, Clean}, Flags).
 
-%% @doc Opens the trace information and starts the meta tracer of this node, for
-%% a runtime component that traces in the scope `Flags'. The calling process
-%% gets the message `{inviso_rt_meta, Pid, {scope, Scope}}' with the scope of
-%% the meta tracer, and later messages `{inviso_rt_meta, Pid, {event, Event}}'.
-%% If the meta tracer is killed, the caller must close the scope.
+%% @doc Opens the trace information and starts the meta tracer of this node, for a
+%% runtime component that traces in the scope `Flags'. The calling process gets
+%% the message `{inviso_rt_meta, Pid, {scope, Scope}}' with the scope of the meta
+%% tracer, and later messages `{inviso_rt_meta, Pid, {event, Event}}'. If the meta
+%% tracer is killed, the caller must close the meta tracer's scope.
 -spec start_link(inviso_ti:destination(), none | spec(), inviso_scope:scope()) ->
           {ok, pid()} | {error, term()}.
 start_link(Ti, none, Flags) ->
@@ -137,9 +139,9 @@ suspend(Pid) ->
     Pid ! {suspend, self(), Ref},
     await(Pid, Ref, Ref).
 
-%% Waits until the meta tracer is done. If a user function sends this process a
-%% request meanwhile, the request is refused. Otherwise the two processes would
-%% wait for each other.
+%% Waits until the meta tracer is done. If a user function, which runs in the meta
+%% tracer, sends this process a request meanwhile, refuses the request. Otherwise
+%% the two processes would wait for each other.
 await(Pid, Monitor, Ref) ->
     receive
         {Ref, ok} ->
@@ -168,7 +170,8 @@ send_request(Pid, Request, Label, Sent) ->
 
 call(Pid, Request) -> gen_server:call(Pid, Request, ?TIMEOUT).
 
-%% @doc Prepares a function for {@link tpm/5} and {@link tpm_ms/6}.
+%% @doc Prepares a function: stores its callbacks, so that {@link tpm/5} and
+%% {@link tpm_ms/6} can set its match specs.
 -spec init_tpm(pid(), module(), atom(), arity(), callback()) ->
           ok | {error, term()}.
 init_tpm(Pid, M, F, A, CallFunc) ->
@@ -242,9 +245,9 @@ ctpm_ms(Pid, M, F, A, Name) ->
 ctpm(Pid, M, F, A) ->
     call(Pid, {ctpm, {M, F, A}}).
 
-%% @doc Records the current registered names of processes, and those that are
-%% registered later. Returns a result for the tracing of register/2, and another
-%% for unregister/1.
+%% @doc Records the current registered names of processes, and names that are
+%% registered later. Returns two results: of tracing register/2, and of tracing
+%% unregister/1.
 -spec local_register(pid()) -> {Res, Res}
               when Res :: {ok, 0 | 1} | {error, term()}.
 local_register(Pid) -> call(Pid, local_register).
@@ -324,22 +327,22 @@ write_ti(Output) ->
             end
     end.
 
-%% @doc Makes the meta tracers of some nodes act as if a process had called a
-%% function there. The time is `void'.
+%% @doc Makes the meta tracers of `Nodes' act as if a process had called a
+%% function there. The event has the time `void'.
 -spec metacast_call([node()], pid(), module(), atom(), [term()]) -> ok.
 metacast_call(Nodes, Pid, M, F, Args) ->
     metacast(Nodes, {metacast, {M, F, length(Args)}, Pid, {call, Args, void}}).
 
-%% @doc Makes the meta tracers of some nodes act as if a function had returned a
-%% value there. The time is `void'.
+%% @doc Makes the meta tracers of `Nodes' act as if a function had returned a
+%% value there. The event has the time `void'.
 -spec metacast_return_from([node()], pid(), module(), atom(), arity(),
                            term()) -> ok.
 metacast_return_from(Nodes, Pid, M, F, A, Value) ->
     metacast(Nodes, {metacast, {M, F, A}, Pid, {return_from, Value, void}}).
 
 metacast(Nodes, Message) ->
-    %% The calling process may be the meta tracer, which a busy connection must
-    %% not suspend.
+    %% The calling process may be the meta tracer, and a busy connection must not
+    %% suspend the meta tracer.
     _ = [erlang:send({?MODULE, N}, Message, [nosuspend, noconnect])
          || N <- Nodes],
     ok.
@@ -372,8 +375,8 @@ init({Starter, Ti0, Spec, Flags}) ->
                        feed = Feed,
                        looked = erlang:monotonic_time(millisecond)}};
         {error, Reason} ->
-            %% `shutdown', so that no crash report is logged: the caller gets
-            %% the error.
+            %% With `shutdown' no crash report is logged. The caller gets the
+            %% error.
             {stop, {shutdown, Reason}}
     end.
 
@@ -455,8 +458,8 @@ called(_, Meta) ->
 happened(MFA, Pid, Event, #meta{state = State} = Meta) ->
     Meta#meta{state = inviso_meta_state:happened(MFA, Pid, Event, State)}.
 
-%% If calls wait for long in the mailbox, handles an urgent message (a request,
-%% a stop, a tick) before the calls that arrived earlier.
+%% If calls wait in the mailbox for a long time, handles an urgent message (a
+%% request, a stop, a tick) before calls that arrived earlier.
 urgent(TS, #meta{looked = Looked} = Meta) ->
     Now = erlang:monotonic_time(millisecond),
     case Now - Looked > ?LOOK_MS andalso

@@ -1,14 +1,14 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Writes trace information into a ti file, or sends it to the meta tracer
-%% of another node, which writes it into its own ti file.
+%% @doc Writes trace information (names of processes) into a ti file, or sends it
+%% to the meta tracer of another node, which writes it into its own ti file.
 %%
-%% A record of the file is a zero byte, the length (32 bits, big-endian), and a
-%% term in the external format (see {@link inviso_lfm}). Each record is written
-%% with one system call. So after a crash at most the last record of the file is
-%% incomplete.
+%% A record of the file is a zero byte, the length of the term (32 bits,
+%% big-endian), and a term in the external format (see {@link inviso_lfm}). Each
+%% record is written with one system call. So after a crash at most the last
+%% record of the file is incomplete.
 %%
-%% At most ?WINDOW records that are sent to another node may wait for an answer.
-%% Further records are not sent, but reported as lost. This limits the memory
+%% If another node has not yet accepted ?WINDOW of the records that were sent to
+%% it, further records are not sent, but reported as lost. This limits the memory
 %% that records take in the connection and in the mailbox of the other meta
 %% tracer.
 -module(inviso_ti).
@@ -31,7 +31,8 @@
 %% @doc Opens a destination. Replaces an existing file.
 -spec open(destination()) -> {ok, ti()} | {error, term()}.
 open({file, File}) ->
-    %% The old file is not reused: it may have another mode, or be a link.
+    %% Deletes an old file instead of overwriting it, because it may have another
+    %% mode or be a link.
     _ = file:delete(File),
     case file:open(File, [write, exclusive, raw, binary]) of
         {ok, Fd} ->
@@ -75,9 +76,9 @@ write(Ti, []) ->
 
 record(Bin) -> [<<0, (byte_size(Bin)):32>>, Bin].
 
-%% @doc Handles a message about records: another node has sent a record, or has
-%% accepted one; or the meta tracer of the other node has died, and later
-%% records are lost. Returns `other' for other messages.
+%% @doc Handles a message about records. The other node has sent a record or
+%% accepted one, or its meta tracer has died, so that later records are lost.
+%% Returns `other' if the message is about something else.
 -spec handle(term(), ti()) -> {ok, ti()} | {error, term(), ti()} | other.
 handle({inviso_ti, From, Record}, Ti) when is_pid(From), is_binary(Record) ->
     _ = erlang:send(From, {inviso_ti_taken, self()}, [nosuspend, noconnect]),

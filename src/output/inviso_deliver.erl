@@ -1,11 +1,11 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc The keeper of a tracer that delivers events as messages. The keeper also
-%% owns the receiver: the process that gets the messages ({@link
+%% starts and ends the receiver: the process that gets the messages ({@link
 %% inviso_receiver}).
 %%
-%% The keeper answers requests even while the receiver is busy, and counts
-%% events. It closes the tracer and ends the receiver when the owner calls
-%% close/1, when the owner dies, or when the receiver dies.
+%% The keeper counts events, and answers requests even while the receiver is busy.
+%% It closes the tracer and ends the receiver when the owner calls close/1, when
+%% the owner dies, or when the receiver dies.
 %%
 %% The keeper sends its owner these messages:
 %%
@@ -22,12 +22,12 @@
 %%
 %% ```
 %% full       the credit was used up (?EVENTS, ?BYTES)
-%% too_big    larger than ?EVENT_BYTES without its binaries, or than ?BYTES with
-%%            them
+%% too_big    the event was larger than ?EVENT_BYTES without its binaries, or
+%%            larger than ?BYTES with them
 %% failed     the handler crashed on the event
 %% gone       the receiver was dead
-%% unhandled  in the receiver's mailbox when the receiver died, or not handled
-%%            within ?CLOSE_MS after tracing ended
+%% unhandled  the event was in the receiver's mailbox when the receiver died, or
+%%            the sink did not handle it within ?CLOSE_MS after tracing ended
 %% unsent     a connection was lost before the event was sent
 %% '''
 -module(inviso_deliver).
@@ -49,6 +49,7 @@
                     lost := #{atom() => pos_integer()}}.
 
 %% The credit: how many events and bytes may wait in the receiver's mailbox.
+%% EVENT_BYTES: the largest event, without its binaries.
 -define(EVENTS, 10000).
 -define(BYTES, 16 * 1024 * 1024).
 -define(EVENT_BYTES, 1024 * 1024).
@@ -68,8 +69,8 @@
          counts :: inviso_receiver:counts(),
          told = 0 :: non_neg_integer()}).
 
-%% @doc Starts a delivery to a sink, with a credit of `Events' events. The
-%% calling process is the owner.
+%% @doc Starts the delivery of events to a sink (a module with callbacks), with a
+%% credit of `Events' events. The calling process is the owner.
 -spec start(module(), term(), pos_integer() | default) ->
           {ok, delivery()} | {error, term()}.
 start(Sink, Arg, Events) ->
@@ -85,7 +86,7 @@ start(Sink, Arg, Events) ->
             E
     end.
 
-%% Lets the receiver pass events to the sink. Before that the owner monitors the
+%% Makes the receiver pass events to the sink. The owner first monitors the
 %% keeper, so that the owner always notices the keeper's end.
 begin_with(Keeper) ->
     Monitor = erlang:monitor(process, Keeper),
@@ -114,12 +115,13 @@ processes(#{keeper := Keeper, receiver := Receiver}) -> [Keeper, Receiver].
 -spec receiver(delivery()) -> pid().
 receiver(#{receiver := Receiver}) -> Receiver.
 
-%% @doc See {@link inviso_receiver:flush/2}.
+%% @doc Makes the receiver answer `From' when the sink has handled all earlier
+%% events: see {@link inviso_receiver:flush/2}.
 -spec flush(delivery(), {pid(), term()}) -> ok.
 flush(#{receiver := Receiver}, From) ->
     inviso_receiver:flush(Receiver, From).
 
-%% @doc Ends the delivery. First the sink gets the waiting events, but for at
+%% @doc Ends the delivery. Before that the sink handles the waiting events, for at
 %% most ?CLOSE_MS.
 -spec close(delivery()) -> {ok, counts()} | {error, closed}.
 close(#{keeper := Keeper}) ->
@@ -127,8 +129,8 @@ close(#{keeper := Keeper}) ->
     ok = forget_counts(),
     Result.
 
-%% Removes earlier counts from the mailbox, because the result of close/1
-%% contains the final counts.
+%% Removes messages with earlier counts from the caller's mailbox, because the
+%% result of close/1 contains the final counts.
 forget_counts() ->
     receive
         {inviso_deliver, {trace_counts, _}} -> forget_counts()
@@ -147,8 +149,8 @@ call(Keeper, Request) ->
 init({_, _, _, Owner} = Args) ->
     process_flag(trap_exit, true),
     group_leader(whereis(init), self()),
-    %% The guard must find this process if the owner dies before the library
-    %% lists this process as a keeper.
+    %% If the owner dies before the NIF library lists this process as a keeper,
+    %% the guard must still wait for this process before it removes the code.
     ok = inviso_push:stays(worker),
     case is_process_alive(Owner) of
         true -> opened(Args);
@@ -172,14 +174,13 @@ opened({Sink, Arg, Events, Owner}) ->
                     {stop, {shutdown, {tracer, Errno}}}
             end;
         {error, Reason} ->
-            %% `shutdown', so that no crash report is logged: the user gets the
-            %% error.
+            %% With `shutdown' no crash report is logged. The user gets the error.
             {stop, {shutdown, Reason}}
     end.
 
-%% Ends the start if the owner has died meanwhile. The code of other modules may
-%% already be removed then, so this process calls none of them; the library
-%% closes the tracer when this process ends (as in inviso_keeper:open/2).
+%% If the owner has died meanwhile, ends this process. In this case the code of
+%% other modules may already be removed, so this process calls none of them; the
+%% NIF library closes the tracer when this process ends.
 begun(#keeper{owner = Owner} = K) ->
     case is_process_alive(Owner) of
         true -> {ok, K};
@@ -229,8 +230,8 @@ tell(Event, #keeper{owner = Owner}) ->
     Owner ! {inviso_deliver, Event},
     ok.
 
-%% Ends tracing, and then waits at most `Ms' until the receiver has handled the
-%% events that were sent.
+%% Ends tracing. Then waits until the receiver has handled the events that were
+%% sent, at most `Ms' milliseconds.
 finish(Ms, #keeper{receiver = Receiver, handle = Handle} = K) ->
     _ = inviso_tracer:nif_retire(Handle),
     ok = await_quiet(Handle),
@@ -254,15 +255,16 @@ await_quiet(Handle) ->
         _ -> ok
     end.
 
-%% Returns the counts. `Rest' says how events that are neither delivered nor
-%% dropped are counted: as `waiting', or at the end as `unhandled'.
+%% Returns the counts. `Rest' says how to count the events that are neither
+%% delivered nor dropped: as `waiting' or, at the end, as `unhandled'.
 counts(Rest, #keeper{handle = Handle, counts = Counters}) ->
     [Delivered, Failed, Unsent] = [counters:get(Counters, I)
                                    || I <- [1, 2, 3]],
     {Produced, {Full, TooBig, Gone, NoThread}} =
         inviso_tracer:nif_counts(Handle),
     Known = Full + TooBig + Gone + NoThread + Failed + Unsent,
-    %% The receiver counts meanwhile, so the difference may be negative.
+    %% The receiver may count more events during this function, so the difference
+    %% may be negative.
     Left = max(0, Produced - Known - Delivered),
     Unhandled = case Rest of unhandled -> Left; waiting -> 0 end,
     Lost = [{full, Full}, {too_big, TooBig}, {gone, Gone},

@@ -7,10 +7,10 @@
 %% 1  number in 4 bytes  how many events were dropped at this point
 %% '''
 %%
-%% One client is served at a time; the next client is served when the connection
-%% of the first is closed. While there is no client, events wait in the
-%% receiver's mailbox until the credit is used up. Later events are dropped, and
-%% the next client gets a record that says how many were dropped.
+%% One client is served at a time; the next client waits until the connection of
+%% the first is closed. While there is no client, events wait in the receiver's
+%% mailbox until the credit is used up. Later events are dropped, and the next
+%% client gets a record that says how many were dropped.
 -module(inviso_ip).
 
 %% Callbacks of inviso_receiver.
@@ -91,7 +91,8 @@ with_client(#ip{client = none, listen = Listen} = Ip) ->
 with_client(Ip) ->
     Ip.
 
-%% Sends the buffered events. Returns only when the client has read enough.
+%% Sends the buffered events. Blocks while the buffers of the connection are full
+%% because the client does not read.
 send(#ip{bytes = 0} = Ip) ->
     {ok, Ip};
 send(#ip{client = none} = Ip) ->

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The destination of a runtime component's events: a log, or a sink that
-%% gets them as messages.
+%% @doc An output is the destination of a runtime component's events: a log, or a
+%% sink, a module that handles the events.
 -module(inviso_output).
 
 -export([open/1, takes_events/1, tracer/1, monitor/1, processes/1, receiver/1, flush/2, check/1,
@@ -11,8 +11,8 @@
 -opaque output() :: {log, inviso_tracer:tracer()}
                   | {sink, inviso_tracerdata:sink(), inviso_deliver:delivery()}.
 
-%% @doc Opens the destination of events that a plan names. The calling process
-%% is the owner.
+%% @doc Opens the output that a plan (parsed tracerdata) names. The calling
+%% process is the owner.
 -spec open(inviso_tracerdata:plan()) -> {ok, output()} | {error, term()}.
 open(#{sink := {relayer, Pid} = Sink}) when Pid =:= self() ->
     {error, {bad_tracerdata, Sink}};
@@ -51,9 +51,9 @@ start(Sink, Module, Arg, Events) ->
         {error, Reason} -> {error, {open, [Sink, Reason]}}
     end.
 
-%% @doc Returns true if events have a destination. If only trace information is
-%% written, there is a tracer that drops all events, because a scope needs a
-%% tracer.
+%% @doc Returns true if the output takes events. It does not if only trace
+%% information is written. In this case there is still a tracer, because a scope
+%% needs one, but it drops all events.
 -spec takes_events(output()) -> boolean().
 takes_events({sink, none, _}) -> false;
 takes_events(_) -> true.
@@ -85,8 +85,9 @@ receiver({sink, collector, Delivery}) -> inviso_deliver:receiver(Delivery);
 receiver(_) -> none.
 
 %% @doc Ensures that all earlier events are in the log, or were handled by the
-%% sink. Returns `{now, Result}' when this is done, or returns `later' at once;
-%% in the latter case the receiver answers the request `From'.
+%% sink. For a log, waits until this is done and returns `{now, Result}'. For a
+%% sink, returns `later' at once, and the receiver answers the request `From' when
+%% it is done.
 -spec flush(output(), {pid(), term()}) -> {now, ok | {error, term()}} | later.
 flush({log, Tracer}, _From) ->
     {now, inviso_tracer:flush(Tracer)};

@@ -7,10 +7,10 @@
 %%                 '---------credit----------'         inviso_relay, inviso_ip
 %% '''
 %%
-%% The tracer has a credit of events and bytes, which bounds the mailbox. The
-%% receiver returns the credit of an event when the sink has handled it. So a
-%% sink may block. When the credit is used up, the tracer drops events. In their
-%% place the sink gets the event `{drop, N}'.
+%% The tracer has a credit of events and bytes, which bounds the mailbox. When the
+%% sink has handled an event, the receiver gives its credit back to the tracer.
+%% While the sink blocks, the credit is used up, and the tracer drops further
+%% events. In place of N dropped events the sink gets the event `{drop, N}'.
 %%
 %% The receiver belongs to a keeper, {@link inviso_deliver}.
 -module(inviso_receiver).
@@ -28,16 +28,16 @@
 %% counts() has three counters: 1: events that were delivered, 2: events on
 %% which the handler crashed, 3: events that the sink lost.
 
-%% `failed': the user's code crashed on the event. `lost': the number of events
-%% that the sink had accepted with `ok' and could not pass on. `stop': the sink
-%% accepts no more events.
+%% The result of a callback. `failed': the user's code crashed on the event.
+%% `lost': the sink could not pass on so many events that it had accepted with
+%% `ok'. `stop': the sink accepts no more events.
 -type result() :: {ok, State :: term()}
                 | {failed, term(), State :: term()}
                 | {lost, pos_integer(), State :: term()}
                 | {stop, term()}.
 
-%% The callbacks of a sink run in the receiver. The receiver is killed if it
-%% takes too long to stop.
+%% The callbacks of a sink run in the receiver. If the receiver takes too long to
+%% stop, it is killed.
 -callback init(term()) -> {ok, State :: term()} | {error, term()}.
 
 %% Handles an event. `Bytes' is the event's share of the credit; 0 for `{drop,
@@ -65,8 +65,8 @@
          state :: term(),
          counts :: counts(),
          handle = 0 :: non_neg_integer(),
-         %% how many events and bytes are collected before their credit is
-         %% returned
+         %% after how many events and bytes the receiver gives their credit back
+         %% to the tracer, all at once
          batch = {1, 1} :: {pos_integer(), pos_integer()},
          done = {0, 0} :: {non_neg_integer(), non_neg_integer()},
          received = 0 :: non_neg_integer(),
@@ -88,7 +88,7 @@ start_link(Sink, Arg, Counts) ->
         {'EXIT', Pid, Reason} -> {error, Reason}
     end.
 
-%% @doc Passes to the receiver its tracer, and the tracer's credit.
+%% @doc Tells the receiver the handle of its tracer and the tracer's credit.
 -spec begin_with(pid(), pos_integer(), {pos_integer(), pos_integer()}) -> ok.
 begin_with(Pid, Handle, Credit) ->
     Pid ! {self(), Handle, Credit},
@@ -101,8 +101,8 @@ flush(Pid, From) ->
     Pid ! {inviso_flush, From},
     ok.
 
-%% @doc Makes the receiver end when `Sent' events have arrived since its start,
-%% and the sink has handled them.
+%% @doc Makes the receiver end as soon as `Sent' events have arrived since its
+%% start and the sink has handled them.
 -spec stop(pid(), non_neg_integer()) -> ok.
 stop(Pid, Sent) ->
     Pid ! {inviso_stop, Sent},
@@ -204,9 +204,9 @@ result({failed, Reason, State}, #receiver{keeper = Keeper, told = Told} = R) ->
 result({stop, Reason}, _R) ->
     exit({shutdown, Reason}).
 
-%% Gives the sink `{drop, N}' if the tracer has dropped more events since the
-%% last message. Threads count concurrently, so a message may have a lower count
-%% than an earlier one.
+%% If the tracer has dropped more events since the last message, passes `{drop,
+%% N}' to the sink. The threads of the VM count concurrently, so the count in a
+%% message may be lower than in an earlier message.
 lost(Dropped, #receiver{dropped = Known} = R) when Dropped > Known ->
     event({drop, Dropped - Known}, 0, R#receiver{dropped = Dropped});
 lost(_, R) ->

@@ -1,14 +1,15 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Sends events to a process, which may be on another node. If the process
-%% is a runtime component, its handler or collector gets the events. Any other
-%% process gets trace messages, and `{drop, N}' in place of N dropped events.
+%% @doc Sends events to a process, which may be on another node. If the process is
+%% a runtime component, its handler or collector gets the events. Any other
+%% process gets the events as trace messages, and `{drop, N}' in place of N
+%% dropped events.
 %%
 %% The relay bounds the mailbox of the target process: after each ?WINDOW events
-%% or ?WINDOW_BYTES the relay reads the length of the target's mailbox, and
-%% sends more events only if this length is below ?QUEUE. Until then events wait
-%% in the mailbox of the relay's own process, the receiver, which the tracer's
-%% credit bounds. The relay also waits while a target runtime component has no
-%% handler, and while the connection is busy.
+%% or ?WINDOW_BYTES the relay reads the length of the target's mailbox, and sends
+%% more events only if this length is below ?QUEUE. Until then events wait in the
+%% mailbox of the receiver, the process in which the relay runs. The tracer's
+%% credit bounds this mailbox. The relay also waits while a target runtime
+%% component has no handler, and while the connection is busy.
 %%
 %% When the target dies or its node is lost, the receiver ends, and tracing ends
 %% too.
@@ -96,9 +97,9 @@ after_pause(Ms, Relay) ->
         {stop, _} = Stop -> Stop
     end.
 
-%% Returns the process that gets the events. For a runtime component, this is
-%% the receiver of its handler or collector. `none': there is no such process
-%% now.
+%% Returns the process that gets the events. For a runtime component, this is the
+%% receiver of its handler or collector. Returns `none' if there is no such
+%% process at present.
 target(#relay{to = To}) ->
     case ask(To, [To, registered_name]) of
         {registered_name, inviso_rt} ->

@@ -51,9 +51,9 @@
 -define(COUNT_MAX, 1000000).
 -define(IP_QUEUE, 50).
 
-%% @doc Returns true if a term has the form of tracerdata. A list of nodes with
-%% tracerdata does not have this form. Other errors are found by the node that
-%% opens the tracerdata.
+%% @doc Returns true if a term looks like tracerdata. (A list of nodes with
+%% tracerdata does not.) Only the outer form is checked: the node that opens the
+%% tracerdata finds other errors.
 -spec is_tracerdata(term()) -> boolean().
 is_tracerdata({file, _}) -> true;
 is_tracerdata({file, _, _}) -> true;
@@ -90,8 +90,8 @@ relayers([First | Rest], Find) ->
 relayers(Other, _Find) ->
     {ok, Other}.
 
-%% @doc Turns tracerdata into a plan, which contains the file names as they are
-%% in the tracerdata, and the options for the tracer.
+%% @doc Converts tracerdata to a plan. The plan contains the options for the
+%% tracer, and the file names as they are in the tracerdata.
 -spec parse(term()) -> {ok, plan()} | {error, term()}.
 parse(LogTD) when is_tuple(LogTD); LogTD =:= collector ->
     parse([{trace, LogTD}]);
@@ -165,9 +165,9 @@ address(Address) ->
         _ -> {ok, Address}
     end.
 
-%% Returns the log and options of a wrap log. In the original Inviso a file's
-%% number is between Name and Tail. Here the tracer appends the number, so Tail
-%% becomes part of the name.
+%% Returns the name and the options of a log that wraps. In the original Inviso
+%% the number of a file is between Name and Tail. Here the tracer appends the
+%% number after Name and Tail.
 wrap(Name, Tail, {time, Ms}, Count)
   when is_integer(Ms), Ms > 0, Ms < 1 bsl 32,
        is_integer(Count), Count > 0, Count < 1 bsl 32 ->

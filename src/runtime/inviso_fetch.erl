@@ -2,14 +2,15 @@
 %% @doc Fetches log files over distribution.
 %%
 %% On the node that has the files, the runtime component starts a reader of low
-%% priority. On the target node a worker of {@link inviso_logs} asks for one
-%% chunk after the other: never more than one chunk is under way, so that other
-%% messages between the nodes do not wait.
+%% priority. On the target node a worker of {@link inviso_logs} asks for one chunk
+%% after the other. Only one chunk at a time is under way, so that other messages
+%% between the nodes do not wait.
 %%
-%% Reader and worker monitor each other. A fetch that is cancelled removes what
-%% it has received. A fetch that is interrupted returns `truncated' and keeps
-%% the part that has arrived. The next fetch continues after this part if the
-%% file still begins with the same bytes (the reader compares checksums).
+%% Reader and worker monitor each other. If a fetch is cancelled, the worker
+%% removes the files that it has received. If a fetch is interrupted, the worker
+%% returns `truncated' and keeps the received part of the file. The next fetch
+%% continues after this part, if the file still begins with the same bytes (the
+%% reader compares checksums).
 -module(inviso_fetch).
 
 -include_lib("kernel/include/file.hrl").
@@ -66,9 +67,9 @@ reader(Client, Monitor, Fd) ->
             close(Fd)
     end.
 
-%% Returns true if the first `Size' bytes of the file have the checksum `Sum'.
-%% The target node then has these bytes already, and reading continues after
-%% them. Otherwise reading starts at the beginning.
+%% Returns true if the first `Size' bytes of the file have the checksum `Sum'. In
+%% this case the target node has these bytes already, and reading continues after
+%% them. Otherwise returns false, and reading starts at the beginning.
 after_same(Fd, Size, Sum) ->
     case sum(Fd, Size, erlang:md5_init()) of
         {ok, Sum} ->
@@ -108,8 +109,9 @@ worker(Rt, Which, Dir, Prefix, Cancel) ->
     exit({fetched, Result}).
 
 %% Fetches files into a directory of this node, under their own names with a
-%% prefix. For an existing local file see destination/2. A message `Cancel'
-%% ends the fetch and removes the fetched files.
+%% prefix. If the local file exists, destination/2 decides whether the fetch
+%% appends to it or replaces it. A message `Cancel' ends the fetch and removes the
+%% fetched files.
 %%
 %% Fetches the ti files before the logs. The ti files are small, and without
 %% them an incomplete log has no names of processes.

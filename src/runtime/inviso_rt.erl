@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The API for trace cases that run on a traced node. The functions are
-%% those of {@link inviso}, without the list of nodes. They send requests to
-%% this node's runtime component ({@link inviso_rt_server}).
+%% @doc The API for trace cases that run on a traced node. The functions are the
+%% same as in {@link inviso}, but without the argument for a list of nodes. They
+%% send requests to this node's runtime component ({@link inviso_rt_server}).
 %%
 %% Each function returns only this node's result. The result is `{error,
 %% not_started}' if the node has no runtime component, and `{error,
@@ -15,13 +15,15 @@
          tpm_tracer/4, tpm_tracer/5, tpm_tracer/8, tpm_ms/5, tpm_ms_tracer/5,
          ctpm_ms/4, ctpm/3, local_register/0, remove_local_register/0,
          global_register/0, remove_global_register/0, state/0, state/1]).
-%% Other nodes call these functions, and no others of the code that was brought.
+%% Other nodes call these functions. They call no other function of the code that
+%% they have sent to this node.
 -export([start/4, expand/2, fetch/5]).
 
 -export_type([facts/0]).
 
-%% `patterns': the number of patterns that are set, or that will be set again
-%% when tracing begins; `readers': processes that read logs for clients.
+%% `patterns': the number of patterns that are set or, if the node does not trace,
+%% will be set when tracing begins; `readers': the processes that read logs for
+%% clients.
 -type facts() :: #{state := inviso_rt_server:state(),
                    status := inviso_rt_server:status(),
                    tracerdata := term() | no_tracerdata,

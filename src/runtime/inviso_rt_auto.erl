@@ -8,7 +8,7 @@
 %%           {MFA, Options, Tag}           inviso_c?
 %% '''
 %%
-%% This module must not keep a node from booting. So code of the user and calls
+%% This module must not prevent a node from booting. So code of the user and calls
 %% to other nodes run in separate processes with a deadline, and errors are only
 %% logged.
 -module(inviso_rt_auto).
@@ -24,8 +24,8 @@
 -define(WAIT_MS, 5000).
 -define(CONTROL_MS, 5000).
 
-%% @doc Returns a parameter of the application inviso, or else of runtime_tools,
-%% where old configurations have it.
+%% @doc Returns a parameter of the application inviso. If it is not set, returns
+%% the parameter of runtime_tools, where old configurations set it.
 -spec env(atom(), term()) -> term().
 env(Name, Default) ->
     case application:get_env(inviso, Name) of
@@ -68,9 +68,9 @@ within(Ms, Fun) ->
             {error, {no_answer_within_ms, Ms}}
     end.
 
-%% @doc Waits until the autostarter has ended, so that the next application is
-%% traced from its first call on. The parameter `inviso_autostart_wait' sets the
-%% longest wait (ms).
+%% @doc Waits until the autostarter has ended. Only then does the boot continue,
+%% so that the next application is traced from its first call on. The parameter
+%% `inviso_autostart_wait' sets the longest wait (ms).
 -spec await() -> ok.
 await() ->
     Ms = case env(inviso_autostart_wait, ?WAIT_MS) of
@@ -87,9 +87,8 @@ await() ->
             ok
     end.
 
-%% @doc Looks for the control component on a node. The calling process receives
-%% `{control, Node, Pid | undefined}'. If the node is not available this may
-%% take time.
+%% @doc Looks for the control component on a node, without waiting. The calling
+%% process later receives `{control, Node, Pid | undefined}'.
 -spec find_control(node()) -> ok.
 find_control(Node) ->
     Self = self(),

@@ -1,7 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc What a runtime component stores about its control component: the
-%% process, and how long to continue without it. Events go to the control
-%% component as `{inviso_rt_event, {Pid, {What, Details}}}'.
+%% @doc What a runtime component stores about its control component: the process,
+%% and how long the runtime component may live without it. The runtime component
+%% sends events to the control component, as `{inviso_rt_event, {Pid, {What,
+%% Details}}}'.
 -module(inviso_rt_control).
 
 -export([dependency/2, new/2, is_needed/1, change/2, attach/3, adopt/4,
@@ -16,8 +17,9 @@
 
 -opaque control() :: #control{}.
 
-%% @doc Reads options that have been checked. Returns how long to continue
-%% without a control component, and the node of the control component.
+%% @doc Reads options that have been checked. Returns how long the runtime
+%% component may live without a control component (ms), and the node of the
+%% control component.
 -spec dependency([term()], timeout()) -> {timeout(), node()}.
 dependency(Options, Default) ->
     case [D || {dependency, D} <- Options] of
@@ -41,13 +43,13 @@ facts(#control{controller = Controller, tag = Tag, dependency = Dependency}) ->
                  end,
       tag => Tag, dependency => Dependency}.
 
-%% @doc Returns true if the runtime component must not continue without a
-%% control component.
+%% @doc Returns true if the runtime component must not live without a control
+%% component.
 -spec is_needed(control()) -> boolean().
 is_needed(#control{dependency = Dependency}) -> Dependency =:= 0.
 
-%% @doc Changes the option `dependency'. The new value applies when the control
-%% component dies the next time.
+%% @doc Changes the option `dependency'. The new value does not change a timer
+%% that is already running.
 -spec change([term()], control()) -> control().
 change(Options, #control{dependency = Old} = Control) ->
     {New, _Node} = dependency(Options, Old),
@@ -63,9 +65,8 @@ attach(Pid, Tag, #control{timer = Timer} = Control) ->
                     tag = Tag}.
 
 %% @doc Attaches a control component if it may adopt the runtime component, and
-%% returns the previous tag. The control component that is already attached may
-%% adopt the runtime component again, because it may have lost the connection
-%% meanwhile.
+%% returns the previous tag. An attached control component may adopt the runtime
+%% component again, because it may have lost the connection since.
 -spec adopt(pid(), term(), any | if_ref, control()) ->
           {ok, term(), control()}
         | {error, refused | {wrong_reference, term()}}.
@@ -76,11 +77,12 @@ adopt(_Pid, Tag, if_ref, #control{tag = Old}) when Tag =/= Old ->
 adopt(Pid, Tag, _Condition, #control{tag = Old} = Control) ->
     {ok, Old, attach(Pid, Tag, Control)}.
 
-%% @doc Handles a message about the control component. Returns `attached' when
-%% {@link inviso_rt_auto:find_control/1} has found a control component, to
-%% which `Is' (state and status) was sent; `over' when the runtime component
-%% has been without a control component for too long; and `other' for other
-%% messages.
+%% @doc Handles a message, if it is about the control component. Returns
+%% `attached' if the message is the result of {@link
+%% inviso_rt_auto:find_control/1} and contains a control component; the latter
+%% gets `Is', the state and status. Returns `over' if the runtime component has
+%% been without a control component for too long. Returns `other' if the message
+%% is about something else.
 -spec handle(term(), {State :: term(), Status :: term()}, control()) ->
           {ok | attached | over, control()} | other.
 handle({'DOWN', Ref, process, Pid, _}, _Is,
@@ -112,8 +114,8 @@ alone(#control{dependency = Ms} = Control) ->
     Timer = erlang:start_timer(Ms, self(), running_alone),
     {ok, Control#control{timer = Timer}}.
 
-%% @doc Sends the control component an event, which it passes on to its
-%% subscribers: see {@link inviso_c}.
+%% @doc Sends an event to the control component, which passes the event on to its
+%% subscribers ({@link inviso_c}).
 -spec tell(tuple(), control()) -> ok.
 tell(_Event, #control{controller = alone}) -> ok;
 tell(Event, #control{controller = {Pid, _}}) ->

@@ -21,8 +21,8 @@
 -type file_info() :: {ok, file:name_all()}
                    | {error, {file:posix() | badarg, term()}}.
 
-%% @doc Returns the files that exist. `{files, List}' is returned unchanged,
-%% without a check whether the files exist.
+%% @doc Returns the files that the first argument means and that exist. For
+%% `{files, List}' it returns List unchanged, without a check.
 -spec list(which(), current()) ->
           {ok, inviso_tracerdata:logs() | no_log}
         | {error, no_tracerdata | badarg}.

@@ -59,7 +59,8 @@
 
 -define(QUEUE, 1000).
 
-%% @doc Returns true if a term is one of the forms above.
+%% @doc Returns true if a term is a valid option `overload', in one of the forms
+%% that the module's description lists.
 -spec is_option(term()) -> boolean().
 is_option(overload) -> true;
 is_option({overload, {Check, Interval}}) ->
@@ -80,8 +81,9 @@ is_mfa(void) -> true;
 is_mfa({M, F, Args}) when length(Args) >= 0 -> is_atom(M) andalso is_atom(F);
 is_mfa(_) -> false.
 
-%% @doc Starts the protection that the first valid option `overload' describes,
-%% and calls its Init. Returns `none' if there is no such option.
+%% @doc Starts the overload protection that the first valid option `overload'
+%% describes, and calls the option's function Init. Returns `none' if there is no
+%% such option.
 -spec new([term()]) -> none | {overload(), [failure()]}.
 new(Options) ->
     case [O || O <- Options,
@@ -164,8 +166,8 @@ check(Trigger, #overload{check = Check, data = Data} = O) ->
         {failed, Why} -> failed(Why, O)
     end.
 
-%% Calls a check. {@link look/1} runs in this process, because it checks the
-%% length of this process's message queue.
+%% Calls a check. The check {@link look/1} runs in this process, because it reads
+%% the length of this process's message queue. Other checks run in the worker.
 checked({?MODULE, look}, Call, _O) -> answer(inviso_worker:contained(Call));
 checked(_, Call, #overload{caller = Caller}) ->
     answer(inviso_worker:call(Caller, Call)).

@@ -30,7 +30,7 @@ request(_Kind, _How, Other, T) ->
     {[{error, {bad_trace_args, Other}}], T}.
 
 %% Returns the kinds of trace pattern that the options select. Refuses unknown
-%% options: ignoring a misspelt `only_loaded' would load modules.
+%% options: if a misspelt `only_loaded' were ignored, modules would be loaded.
 kinds(Kind, Opts) ->
     Counters = lists:usort([O || O <- Opts, inviso_patterns:is_counter(O)]),
     case {[O || O <- Opts, not is_option(O)],
@@ -73,8 +73,8 @@ set([Kind | More], {M, F, A, MS} = Arg, Opts, T) ->
         {{error, Reason}, _} -> {bad(Arg, Reason), T}
     end.
 
-%% Clears a pattern, and the counters of the same functions, which inviso stores
-%% as separate patterns.
+%% Clears a pattern. Also clears the counters of its functions, because inviso
+%% stores them as separate patterns.
 clear(Kind, {M, F, A, false} = Arg, T) ->
     {Result, T1} = set([Kind], Arg, [only_loaded], T),
     Counters = [C || Kind =:= local,

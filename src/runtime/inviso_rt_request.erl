@@ -33,9 +33,9 @@
 -type ari() :: arity() | '_'.
 -type pattern() :: {mod(), atom(), ari(), match_spec()}
                  | {mod(), atom(), ari(), match_spec(), pattern_opts()}.
-%% The options call_... set counters instead of making events. They are allowed
-%% only for `tpl', and with a match spec without clauses: see {@link
-%% inviso_counters}.
+%% The options call_count, call_time and call_memory set counters instead of
+%% making events ({@link inviso_counters}). They are allowed only for `tpl', and
+%% with a match spec that is not a list of clauses.
 -type pattern_opts() :: [only_loaded | no_loadcheck
                          | call_count | call_time | call_memory].
 -type counts() :: {ok, [non_neg_integer() | {error, term()}]}.
@@ -44,7 +44,7 @@
 -type proc_spec() :: all | new | existing | pid() | atom()
                    | {local, atom()} | {global, atom()}.
 
-%% The types of meta tracing: see {@link inviso_rt_meta}.
+%% Types of requests for meta tracing ({@link inviso_rt_meta}).
 -type callback() :: inviso_meta_callback:callback().
 -type meta_set() :: {ok, 0 | 1}.
 -type names_set() :: {meta_set() | {error, term()},

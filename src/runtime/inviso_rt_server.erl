@@ -8,10 +8,10 @@
 %%                           '..watched by.. guard (inviso_guard)
 %% '''
 %%
-%% The process is registered as `inviso_rt'. It is in no supervision tree,
-%% unless the node started it at boot ({@link inviso_rt_auto}). When the process
-%% has ended, or was killed, the guard removes everything that the process
-%% leaves.
+%% The process is registered as `inviso_rt'. It is in no supervision tree, unless
+%% the node started it at boot ({@link inviso_rt_auto}). When the process has
+%% ended or was killed, the guard clears everything that the process has left in
+%% the VM.
 %%
 %% The state is one of
 %%   `new'       there is no tracerdata
@@ -23,13 +23,13 @@
 %% not trace has no breakpoints.
 %%
 %% The status is `running' or `{suspended, Reason}'. Suspending clears all flags
-%% and all meta patterns, and ends fetches. Other patterns stay, and so do logs.
-%% Until a request cancels the suspension, nothing new can be traced.
+%% and all meta patterns, and ends fetches. Other patterns and the logs stay.
+%% While the status is `suspended', requests to set flags, patterns or meta
+%% patterns return `{error, suspended}'.
 %%
-%% When the control component ({@link inviso_rt_control}) dies, tracing
-%% continues for the time of the option `dependency' (default: one minute). If
-%% no new control component adopts the runtime component in this time, the
-%% runtime component ends.
+%% When the control component ({@link inviso_rt_control}) dies, the runtime
+%% component continues to trace for the time of the option `dependency' (default:
+%% one minute). If no other control component adopts it in this time, it ends.
 %%
 %% {@link inviso_rt_request} describes the requests to this process.
 -module(inviso_rt_server).
@@ -47,19 +47,19 @@
 
 -define(NAME, inviso_rt).
 
-%% How long a traced node continues without a control component. See
-%% docs/decisions/0301.
+%% How long the runtime component continues to trace without a control component,
+%% in ms. Afterwards it ends. See docs/decisions/0301.
 -define(DEPENDENCY, 60000).
 
-%% How often it is checked that the log can still be written, in ms.
+%% The time between two checks that the log can still be written, in ms.
 -define(WATCH_MS, 1000).
 
-%% How long the start of a runtime component at the boot of its node may take.
+%% How long the start of a runtime component may take while its node boots, in ms.
 -define(AUTO_MS, 10000).
 
 -record(rt, {control :: inviso_rt_control:control(),
-             %% the autostarter: a function before it starts, a process while it
-             %% runs; and the callers that wait for its end
+             %% `auto': the autostarter, a function before it starts and a process
+             %% while it runs; `booting': the callers that wait for its end
              auto = none :: none | {module(), atom(), [term()]} | pid(),
              booting = [] :: [gen_server:from()],
              guard :: inviso_push:guard(),
@@ -88,9 +88,10 @@ start(Ctrl, Options, Tag, Guard) ->
     gen_server:start({local, ?NAME}, ?MODULE, {Ctrl, Options, Tag, Guard},
                      []).
 
-%% @doc Starts the runtime component when the node boots, linked, if the
-%% configuration says so: see {@link inviso_rt_auto}. `Mod' is the module that
-%% reads the configuration, `Arg' the argument of the application's start.
+%% @doc Called when the node boots: if the configuration says so, starts the
+%% runtime component, linked to the caller ({@link inviso_rt_auto}). `Mod' is the
+%% module that reads the configuration, `Arg' the argument of the application's
+%% start.
 -spec start_link_auto(module(), term()) -> {ok, pid()} | ignore.
 start_link_auto(Mod, Arg) ->
     case inviso_rt_auto:plan(Mod, Arg) of
@@ -285,7 +286,8 @@ handle_info(Message, #rt{control = Control} = Rt) ->
 happened({'EXIT', Pid, Reason}, #rt{auto = Pid} = Rt) ->
     {noreply, autostarted(Rt#rt{auto = inviso_rt_auto:ended(Pid, Reason)})};
 happened({'GUARD_DOWN', _, process, _, _}, Rt) ->
-    %% Without a guard, no process would remove what this process leaves.
+    %% Without a guard, no process would clear what this process leaves in the VM
+    %% when it dies.
     {stop, {shutdown, no_guard}, Rt};
 happened({'EXIT', Pid, Reason}, #rt{meta = Pid} = Rt) ->
     Rt1 = left(killed, Rt),
@@ -426,8 +428,8 @@ begin_tracing(Plan, Output, Opened, Rt) ->
 watch_later(Output) ->
     erlang:send_after(?WATCH_MS, self(), {watch, Output}).
 
-%% Checks the output. A log does not report by itself that it can no longer be
-%% written.
+%% Checks whether the output still takes events. This is necessary because no
+%% message reports that a log can no longer be written.
 watch(#rt{output = Output} = Rt) ->
     case inviso_output:check(Output) of
         {down, Reason} ->
@@ -474,7 +476,8 @@ refused(Before, #rt{tracing = T} = Rt) ->
         {[Reason | _], _} -> event({trace_session_not_closed, Reason}, Rt)
     end.
 
-%% Reports the counts of a delivery. A log contains its own counts.
+%% If events were delivered to a process, reports their counts to the control
+%% component. For a log this is not necessary: the log contains its counts.
 closed({ok, #{delivered := _} = Counts}, Rt) ->
     event({trace_counts, Counts}, Rt);
 closed(_, Rt) ->
@@ -520,8 +523,8 @@ suspend_meta(#rt{meta = none} = Rt) ->
 suspend_meta(#rt{meta = Meta} = Rt) ->
     left(inviso_rt_meta:suspend(Meta), Rt).
 
-%% Schedules the next overload check, and cancels the check that was scheduled
-%% before.
+%% Schedules the next overload check, and cancels the one that is already
+%% scheduled.
 load_check_in(Ms, #rt{state = tracing, status = running, load_timer = Old,
                       overload = Overload} = Rt) when is_integer(Ms) ->
     _ = Old =:= none orelse erlang:cancel_timer(Old),
@@ -573,12 +576,12 @@ workers(#rt{output = Output, meta = Meta, overload = Overload}) ->
 
 %% --- meta tracing -----------------------------------------------------------
 
-%% Handles a message of the meta tracer. The functions that the meta tracer runs
-%% may send requests to this process. So this process waits for the meta tracer
-%% only when it suspends or ends the meta tracer.
+%% Handles a message of the meta tracer. The meta tracer runs functions of the
+%% user, which may send requests to this process and wait. So this process waits
+%% for the meta tracer only to suspend or end it.
 from_meta(Meta, {scope, Scope}, #rt{meta = Meta} = Rt) ->
     Rt#rt{tracing = inviso_tracing:second(Scope, Rt#rt.tracing)};
-%% The event may be from a meta tracer that has ended since.
+%% An event is reported even if its meta tracer has ended since.
 from_meta(_, {event, Event}, Rt) ->
     event(Event, Rt);
 from_meta(_, _, Rt) ->

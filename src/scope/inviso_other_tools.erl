@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Reports what other tools trace: in sessions of their own, if the VM has
-%% sessions, and with `erlang:trace/3' and `erlang:trace_pattern/3'.
+%% @doc Reports what other tools trace with `erlang:trace/3' and
+%% `erlang:trace_pattern/3', and, if the VM has trace sessions, in other sessions
+%% than inviso's.
 %%
 %% Before OTP 27 the VM has one tracer for a process and one pattern for a function,
 %% so inviso could disturb another tool. A VM with trace sessions keeps tools apart.
@@ -19,7 +20,7 @@ has_pattern(MFA) ->
     lists:any(fun(Item) -> has_pattern(Item, MFA) end,
               [traced, meta, call_count, call_time]).
 
-%% @doc Does what has_pattern/1 does, for one item of `erlang:trace_info/2'.
+%% @doc Same as has_pattern/1, but checks only one item of `erlang:trace_info/2'.
 -spec has_pattern(traced | meta | inviso_scope:counter(), mfa()) -> boolean().
 has_pattern(Item, MFA) ->
     not inviso_vm:has_sessions() andalso
@@ -60,9 +61,10 @@ event(Event) ->
     MS =/= false andalso MS =/= {match_spec, true}
         andalso not (inviso_scope:implementation()):is_ours(MS).
 
-%% @doc If another tool traces a tracee, and a session would replace the tool's
-%% tracer, returns this tracer and the tracee's flags; otherwise returns `none'. A
-%% tracee is a process, a port, all new processes, or all new ports.
+%% @doc Returns the tracer that another tool has set on a tracee, with the
+%% tracee's flags. Returns `none' if there is no such tracer, or if the VM has
+%% trace sessions, which do not replace it. A tracee is a process, a port, all new
+%% processes, or all new ports.
 -spec tracer(tracee()) -> none | {inviso_scope:tracer(), [atom()]}.
 tracer(Who) ->
     case not inviso_vm:has_sessions() andalso not is_plain(Who)
@@ -71,13 +73,13 @@ tracer(Who) ->
         _ -> none
     end.
 
-%% Returns true if a process has no trace flags. The VM answers at once if the
-%% process is waiting and has no signals. `erlang:trace_info/2' would always send
-%% the process a signal, and so schedule it.
+%% Returns true if a process has no trace flags. process_info/2 answers at once if
+%% the process waits and has no pending signals. `erlang:trace_info/2' would
+%% always send the process a signal, so the process would have to run.
 is_plain(Pid) when is_pid(Pid) -> process_info(Pid, trace) =:= {trace, 0};
 is_plain(_) -> false.
 
-%% The type spec of erlang:trace_info/2 allows no tracer modules.
+%% The type spec of erlang:trace_info/2 does not include tracer modules.
 -dialyzer({no_match, [set_tracer/1]}).
 %% Returns the tracer that was set with erlang:trace/3.
 set_tracer(Who) ->
@@ -102,10 +104,10 @@ sessions() ->
 -spec session_name(inviso_scope:handle()) -> atom().
 session_name({Name, _}) -> Name.
 
-%% @doc Returns what traces a process, all new processes, or all new ports. Each
-%% result has the session (`legacy' is the legacy session), its tracer and its
-%% flags. `Others' is the result of {@link sessions/0}; inviso's own sessions are
-%% left out.
+%% @doc Returns by what a process, all new processes, or all new ports are traced.
+%% Each element has a session, its tracer and its flags; `legacy' stands for
+%% tracing with `erlang:trace/3'. `Others' is the result of {@link sessions/0}, so
+%% inviso's own sessions are left out.
 -spec tracers(pid() | new | new_ports, [inviso_scope:handle()]) ->
           [{legacy | inviso_scope:handle(), inviso_scope:tracer() | port(),
             [atom()]}].

@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc A scope: a trace session, and the tracer that gets its events.
+%% @doc A scope is a trace session together with the tracer that gets its events.
 %%
 %% ```
 %%  inviso_tracing ──► inviso_scope ──► inviso_vm_sessions        from OTP 27 on
@@ -7,9 +7,9 @@
 %% '''
 %%
 %% The process that opened a scope is its owner. When the owner dies, the VM
-%% destroys the session only if no other process has a copy of the session's handle.
-%% So the owner leaves a note with the guard ({@link residue/1}), which destroys the
-%% session when the owner is dead.
+%% destroys the session only if no other process has a copy of the session's
+%% handle. So the owner stores the session's handle in the guard's table ({@link
+%% residue/2}), and the guard destroys the session when the owner is dead.
 -module(inviso_scope).
 
 -export([open/2,
@@ -67,8 +67,8 @@ implementation() ->
 
 %% --- scopes ------------------------------------------------------------------
 
-%% @doc Opens a scope. If the tracer is a module, this must be loaded already.
-%% Raises the error `system_limit' if the VM can have no more sessions.
+%% @doc Opens a scope. If the tracer is a module, this module must be loaded
+%% already. Raises the error `system_limit' if the VM can have no more sessions.
 -spec open(atom(), tracer()) -> scope().
 open(Name, Tracer) ->
     case (implementation()):create(Name, Tracer) of
@@ -76,12 +76,12 @@ open(Name, Tracer) ->
         {error, Reason} -> error(Reason)
     end.
 
-%% @doc Closes a scope, which clears its flags and patterns. After an error they are
-%% still set.
+%% @doc Closes a scope, which clears its flags and patterns. If this function
+%% returns an error, they are still set.
 -spec close(scope()) -> ok | {error, term()}.
 close({Session, _}) -> (implementation()):destroy(Session).
 
-%% @doc Monitors the engine. If the engine is killed, the scope has ended, and the
+%% @doc Monitors the engine. If the engine is killed, the scope ends, and the
 %% caller gets a `DOWN' message with the returned reference. Returns `none' if the
 %% VM has trace sessions.
 -spec watch(scope()) -> reference() | none.
@@ -98,8 +98,8 @@ residue(Scopes, System) ->
     [Handle || {{_, Handle}, _} <- Scopes]
         ++ [{system_tracer, System} || System =/= none].
 
-%% @doc Clears what scopes have left in the VM. On OTP 25 and 26 this waits for the
-%% engine.
+%% @doc Clears what the scopes of a dead owner have left in the VM. On OTP 25 and
+%% 26 this waits for the engine.
 -spec forget(residue()) -> ok.
 forget(Residue) ->
     lists:foreach(fun({system_tracer, Tracer}) ->
@@ -111,8 +111,8 @@ forget(Residue) ->
                           end
                   end, Residue).
 
-%% @doc Explains in words why this release cannot do what was asked, and what to do
-%% about it. Returns `none' if the reason is not known.
+%% @doc Explains in words why this OTP release cannot do what was requested, and
+%% what the user can do instead. Returns `none' if the reason is not known.
 -spec explain(term()) -> none | iolist().
 explain({unsafe_label, _, Text}) -> [Text];
 explain(Reason) -> (implementation()):explain(Reason).
@@ -122,7 +122,8 @@ explain(Reason) -> (implementation()):explain(Reason).
 -spec engine_processes() -> [pid()].
 engine_processes() -> (implementation()):server_processes().
 
-%% @doc Clears what a killed engine has left, unless another engine is running.
+%% @doc Clears the flags and patterns that a killed engine has left in the VM,
+%% unless another engine is running.
 -spec engine_gone() -> ok.
 engine_gone() -> (implementation()):server_gone().
 
@@ -149,8 +150,9 @@ set_flags({{_, Handle}, _} = Scope, Who, Flags, Own) ->
         true -> {error, {gc_traced_in_another_session, Who}}
     end.
 
-%% @doc Does what set_flags/4 does, for each process of a list. Dead processes are
-%% left out. On a VM without trace sessions, processes that another tool traces are
+%% @doc Sets flags of each process of a list. The caller must have called {@link
+%% inviso_defects:gc_elsewhere/2} for these processes. Dead processes are left
+%% out. On a VM without trace sessions, processes that another tool traces are
 %% left out too.
 -spec set_flags_each(scope(), [pid()], [atom()], [pid()]) ->
           ok | {error, term()}.
@@ -203,10 +205,10 @@ clear_flags({Session, _}) ->
 
 %% --- patterns ----------------------------------------------------------------
 
-%% @doc Sets a match spec on functions, or clears it (`false'). Returns the number
-%% of functions that match. With kind `event' it sets the match spec for messages,
-%% where `true' means all messages. Refuses match specs that set a label that could
-%% crash the VM ({@link inviso_seq_labels}).
+%% @doc Sets a match spec on functions; `false' clears it. Returns the number of
+%% functions that match. With kind `event' it sets the match spec for messages;
+%% `true' means all messages. A match spec is refused if it sets a label that
+%% could crash the VM ({@link inviso_seq_labels}).
 -spec set_pattern(scope(), kind() | event, mfa_spec() | send | 'receive',
                   match_spec()) -> count().
 set_pattern({Session, _}, Kind, What, MS) ->
@@ -227,7 +229,7 @@ is_meta({Session, _}, MFA) ->
         _ -> false
     end.
 
-%% @doc Tries a pattern while no scope is open, and returns what {@link
+%% @doc Checks a pattern while no scope is open, and returns what {@link
 %% set_pattern/4} would return. The pattern is set in a scope that traces no
 %% process, and cleared at once. So a bad match spec is found now and not when
 %% tracing begins.
@@ -276,9 +278,10 @@ pattern_state({Session, _}, {Kind, MFA, _}) ->
     end.
 
 %% @doc Returns what a counter of a function has counted: the number of calls and,
-%% for `call_time', the nanoseconds spent in them, or, for `call_memory', the words
-%% allocated in them. `timeout' means that the engine does not answer. The caller
-%% should then read no other counters, because each would take as long.
+%% for `call_time', the nanoseconds spent in them, or, for `call_memory', the
+%% words allocated in them. `timeout' means that the engine does not answer. After
+%% a timeout the caller should read no other counters, because each reading would
+%% take as long.
 -spec counter(scope(), counter(), mfa()) ->
           {non_neg_integer(), non_neg_integer() | none} | {error, timeout}.
 counter({Session, _}, Kind, MFA) ->

@@ -3,7 +3,8 @@
 %%
 %% After a flush the log contains everything that was recorded before the flush.
 %% So read/1 first reads the clock, then flushes, and then reads the file to its
-%% end. What it returns is complete up to the time that the clock showed.
+%% end. The bytes that it returns contain all events up to the time that the clock
+%% showed.
 -module(inviso_follow).
 
 -export([read/1, chunk/3]).
@@ -22,9 +23,9 @@
                   since := integer(),
                   flushed := integer()}.
 
-%% WAIT_MS: how long a request waits for bytes. FLUSH_MS: the pause between two
-%% flushes. In a new log the pause is the log's age at the last flush, if this
-%% is shorter, but at least FIRST_MS.
+%% WAIT_MS: how long a request waits for bytes. FLUSH_MS, FIRST_MS: the pause
+%% between two flushes is the log's age at the last flush, but at least FIRST_MS
+%% and at most FLUSH_MS.
 -define(WAIT_MS, 100).
 -define(FLUSH_MS, 50).
 -define(FIRST_MS, 8).
@@ -33,9 +34,9 @@
 -define(POLL_MS, 2).
 
 %% @doc Returns the bytes of the log after an offset, the time (ns, Erlang's
-%% monotonic time) up to which the log is complete, and the time of the last
-%% flush (monotonic time, ms). If there are no bytes, waits up to 100 ms for
-%% some.
+%% monotonic time) up to which the log is complete, and the time of the last flush
+%% (monotonic time, ms). If there are no bytes yet, waits for them, at most 100
+%% ms.
 -spec read(what()) -> {binary(), watermark(), integer()}.
 read(#{from := closed, flushed := Flushed} = What) ->
     {Bytes, AtEnd} = bytes(What),

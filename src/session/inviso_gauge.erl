@@ -1,14 +1,14 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc A gauge measures a node for `inviso top': the node's own figures, and those
-%% of the processes that stand out ({@link inviso_gauge_scan}). A gauge traces
-%% nothing.
+%% @doc A gauge measures a node for `inviso top': it reads the figures of the
+%% node, and of the processes with the highest figures ({@link
+%% inviso_gauge_scan}). A gauge traces nothing.
 %%
-%% A gauge belongs to one client. It answers each request at once, because another
-%% process, the scanner, asks the node's processes for their figures: a process
-%% answers when it yields, so the scanner may have to wait.
+%% A gauge belongs to one client. It answers each request at once. Another
+%% process, the scanner, asks the node's processes for their figures, because a
+%% process answers only when it yields, and the scanner may have to wait for this.
 %%
-%% A gauge ends when its client asks for that or is silent, when the connection to
-%% the client's node is lost, or with the guard. c_src/abi/control.h, section 7,
+%% A gauge ends if its client asks for that or is silent, if the connection to the
+%% client's node is lost, or if the guard ends. c_src/abi/control.h, section 7,
 %% specifies requests and answers.
 -module(inviso_gauge).
 
@@ -19,7 +19,7 @@
 -define(MAX_TOP, 200).
 -define(MIN_MS, 100).
 -define(MAX_MS, 60000).
-%% A gauge ends if its client is silent for this many intervals, and this time.
+%% A gauge ends if its client is silent for SILENT intervals and SILENT_MS more.
 -define(SILENT, 2).
 -define(SILENT_MS, 10000).
 
@@ -92,16 +92,17 @@ asked(_, From, G) ->
     inviso_message:reply(From, {error, usage, <<"unknown request to a gauge">>}),
     loop(G).
 
-%% When this returns, the scanner runs no code of inviso.
+%% When this function returns, the scanner is dead, so it runs no code of inviso.
 ended(#gauge{scanner = Scanner}) ->
     Ref = monitor(process, Scanner),
     unlink(Scanner),
     exit(Scanner, kill),
     receive {'DOWN', Ref, process, _, _} -> ok end.
 
-%% Only figures that the VM has without asking all schedulers. The scanner has the
-%% others, because a scheduler that is busy with a native function answers late. The
-%% client computes the rate of reductions from two answers.
+%% Returns the figures that the VM has without asking all schedulers. The other
+%% figures come from the scanner, because a scheduler that is busy with a native
+%% function answers late. The client computes the rate of reductions from two
+%% answers.
 measured(#gauge{scan = #{at := At} = Scan}) ->
     {Reductions, _} = statistics(reductions),
     Now = erlang:monotonic_time(),

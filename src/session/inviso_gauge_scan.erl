@@ -2,17 +2,17 @@
 %% @doc The scanner of a gauge finds the processes of this node with the longest
 %% mailboxes, the most memory and the most reductions.
 %%
-%% The scanner looks at processes in rounds: it lists the processes, and looks at a
-%% slice of the list in each tick, so that this takes at most a hundredth of the
-%% time of the node's schedulers. If that suffices for all processes, each tick
-%% looks at all of them. A tick looks at the processes of its slice, again at those
-%% of the slice before, because the reductions of a process since the last tick are
-%% known only then, and again at the processes that stood out before. So the memory
-%% of the scanner does not depend on the number of processes.
+%% The scanner works in rounds: it lists the processes, and in each tick looks at
+%% a slice of the list. This takes at most a hundredth of the time of the node's
+%% schedulers. If this time is enough for all processes, the slice is the whole
+%% list. Each tick looks at three groups: the processes of its slice; the
+%% processes of the last tick's slice, a second time, which shows how many
+%% reductions they used in between; and the processes that the last tick reported.
+%% So the memory of the scanner does not depend on the number of processes.
 %%
-%% The scanner asks for no messages, dictionaries, binaries and stacks. A process
-%% whose memory is asked for walks over its mailbox, so this is not asked of
-%% processes with long mailboxes.
+%% The scanner does not ask processes for messages, dictionaries, binaries or
+%% stacks. To report its memory, a process walks over its mailbox, so the scanner
+%% does not ask processes with long mailboxes for their memory.
 -module(inviso_gauge_scan).
 
 -export([start_link/2, nothing/0, init/3]).
@@ -24,29 +24,30 @@
                   cost_ppm := non_neg_integer(),
                   memory := #{atom() => non_neg_integer()}, rows := [map()]}.
 %% at: the monotonic time when the last tick was over, in native units
-%% processes: how many processes there were when they were listed
-%% looked: at how many processes the last tick looked
-%% round_ms: how long it takes to look at all
+%% processes: the number of processes when they were last listed
+%% looked: the number of processes that the last tick looked at
+%% round_ms: how long it takes to look at all processes once
 %% cost_ppm: the part of the time of all schedulers that the last tick took
 %% memory: what erlang:memory/0 returns
-%% rows: the processes, see for_client/2
+%% rows: the processes with the highest figures, as for_client/2 describes them
 
-%% Looking takes at most 1/BUDGET of the time of all schedulers.
+%% Looking at processes takes at most 1/BUDGET of the time of all schedulers.
 -define(BUDGET, 100).
 -define(LEAST_SLICE, 20).
 -define(MIN_TICK_MS, 50).
 -define(MAX_TICK_MS, 1000).
-%% The first estimate of what a look costs, and the longest time that is counted as
-%% its cost, in ns: a process that runs answers later.
+%% LOOK: the first estimate of the time that it takes to look at a process, in ns.
+%% MAX_LOOK: at most this time counts as cost, in ns. The rest is waiting, because a
+%% process that runs answers only when it yields.
 -define(LOOK, 8000).
 -define(MAX_LOOK, 50000).
-%% Listing takes at most this part of the time: after a list that took long, the
-%% next round begins later.
+%% Listing takes at most 1/LIST_PART of the time: if listing the processes took long,
+%% the next list is made later.
 -define(LIST_PART, 200).
-%% The memory of a process with more messages is not asked for.
+%% A process with more messages than this is not asked for its memory.
 -define(MAX_MAILBOX, 10000).
 -define(MAX_TEXT, 200).
-%% A process that is looked at uses a few reductions for that.
+%% To answer the scanner, a process uses a few reductions. This many do not count.
 -define(IDLE, 10).
 
 %% enum inv_note_name (c_src/abi/event.h).
@@ -61,24 +62,25 @@
          look = ?LOOK :: pos_integer(), % cost of a look, ns
          %% the processes of this round that were not looked at yet
          rest = [] :: [pid()],
-         n = 0 :: non_neg_integer(), % length of the list
-         listed = none :: integer() | none, % when, ns
-         list_cost = 0 :: non_neg_integer(), % ns
-         slice = 0 :: non_neg_integer(), % how many of them are in a slice
-         %% the reductions of the processes of the last tick, and when they were
-         %% asked for
+         n = 0 :: non_neg_integer(), % length of the list of all processes
+         listed = none :: integer() | none, % time of the last listing, ns
+         list_cost = 0 :: non_neg_integer(), % how long the listing took, ns
+         slice = 0 :: non_neg_integer(), % number of processes in a slice
+         %% the reductions of the processes of the last tick, and the time of
+         %% each answer
          before = #{} :: #{pid() => {non_neg_integer(), integer()}},
-         hot = [] :: [pid()], % processes that stand out
+         hot = [] :: [pid()], % processes that the last tick reported
          names = #{} :: #{pid() => {binary(), atom()}}}).
 
 -record(row, {pid :: pid(), mailbox :: non_neg_integer(),
               memory :: non_neg_integer() | none,
               speed :: non_neg_integer() | none, % reductions in a second
               reductions :: non_neg_integer(),
-              at :: integer()}). % when they were asked for, ns
+              at :: integer()}). % time of the question, ns
 
-%% @doc Starts the scanner of the calling process, which gets `{Scanner, scan()}'
-%% after each tick. `Top' processes are reported for each of the three orders.
+%% @doc Starts a scanner for the calling process, which gets `{Scanner, scan()}'
+%% after each tick. A scan contains the first `Top' processes in each of three
+%% orders: by mailbox, memory and reductions.
 -spec start_link(pos_integer(), pos_integer()) -> pid().
 start_link(Top, Ms) ->
     spawn_opt(?MODULE, init, [self(), Top, Ms], [link, {priority, high}]).
@@ -102,7 +104,8 @@ init(Gauge, Top, Ms) ->
 loop(#scanner{tick = Tick} = S0) ->
     Began = now_ns(),
     {Interval, S} = tick(Began, S0),
-    %% A tick that took long is followed by a pause of a quarter at least.
+    %% After each tick there is a pause of at least a quarter of the tick's
+    %% period.
     Pause = max(Tick div 4, Began + Interval - now_ns()),
     receive after (Pause + 999999) div 1000000 -> ok end,
     loop(S).
@@ -114,7 +117,8 @@ tick(Began, S0) ->
     #scanner{before = Before, hot = Hot} = S1,
     Fresh = maps:from_keys(Part, new),
     Again = [P || P <- maps:keys(Before), not is_map_key(P, Fresh)],
-    %% The memory of the slice before was asked for in the last tick.
+    %% The processes of the last slice gave their memory in the last tick. Only
+    %% those that the last tick reported are asked for it again.
     Whole = maps:merge(Fresh, maps:from_keys(Hot, hot)),
     {Rows, Looked, Left, Cost} =
         looked(Again ++ Part, Began + S1#scanner.tick, Whole, S1),
@@ -135,7 +139,7 @@ tick(Began, S0) ->
         ! {self(), scan(Memory, Described, Looked, Spent, Interval, S3)},
     {Interval, S3}.
 
-%% If a tick took more than its budget, the next one is later.
+%% If a tick took more time than its budget, the next tick begins later.
 interval(Spent, #scanner{tick = Tick, budget = Budget}) ->
     max(Tick, Tick * Spent div Budget).
 
@@ -152,8 +156,8 @@ cost_of_look(N, Cost, #scanner{look = Look}) -> max(1, (3 * Look + Cost div N) d
 
 %% --- which processes are looked at ----------------------------------------------
 
-%% Lists the processes again if the round is over, but not too often. Returns what
-%% this cost.
+%% If the round is over, lists the processes again, but not more often than
+%% LIST_PART allows. Returns how long listing took, in ns.
 listed(#scanner{rest = [_ | _]} = S) ->
     {0, S};
 listed(#scanner{listed = At, list_cost = Cost} = S) ->
@@ -169,8 +173,9 @@ listed(#scanner{listed = At, list_cost = Cost} = S) ->
             {0, S}
     end.
 
-%% A slice is looked at twice, in this tick and in the next one, unless it has all
-%% processes.
+%% Takes the next slice. Its processes are looked at in this tick and again in the
+%% next one, so the slice has half of the processes that a tick can look at. But
+%% if a tick can look at all processes, all are in the slice.
 part(#scanner{rest = Rest, n = N, look = Look, budget = Budget} = S) ->
     Looks = Budget div Look,
     Slice = case Looks >= N of
@@ -186,8 +191,8 @@ taken(N, [P | Rest], Acc) -> taken(N - 1, Rest, [P | Acc]).
 
 %% --- looking --------------------------------------------------------------------
 
-%% Looks at processes until the time is over. Returns the processes that were not
-%% looked at, and what looking cost.
+%% Looks at processes until the time `Until'. Returns the rows of these processes,
+%% their number, the processes that were not looked at, and the cost in ns.
 looked(Ps, Until, Whole, S) ->
     looked(Ps, Until, Whole, S, [], 0, 0).
 
@@ -244,7 +249,9 @@ best(At, Rows, Top) ->
 
 %% --- describing -----------------------------------------------------------------
 
-%% Adds names and what the processes do at the moment. A name is asked for once.
+%% Adds to each row the process's name, status and current function. Names are
+%% kept from tick to tick: a process that was also in the last tick's rows is not
+%% asked for its name again.
 described(Rows, #scanner{names = Known} = S) ->
     Names = maps:from_list([{P, name(P, Known)} || #row{pid = P} <- Rows]),
     {[for_client(R, maps:get(R#row.pid, Names)) || R <- Rows],

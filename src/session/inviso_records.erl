@@ -3,14 +3,15 @@
 %% print the names of fields. The definitions are those in the debug information of
 %% modules.
 %%
-%% A process of its own reads the files of the modules, with bounds on time and
-%% memory. When a bound is reached, it leaves out the other modules.
+%% A separate process reads the files of the modules, with bounds on time and
+%% memory. When a bound is reached, the process leaves out the modules that it has
+%% not read.
 -module(inviso_records).
 
 -export([read/1, note/2, definitions/1, unread/1]).
 -export_type([records/0]).
 
-%% The most records that are noted, of all modules together.
+%% At most this many records of all modules together are written.
 -define(MAX_RECORDS, 1000).
 -define(MAX_FIELDS, 255).
 %% The largest file that is read, in bytes.
@@ -39,8 +40,8 @@ note(_, {Found, _}) when map_size(Found) =:= 0 ->
 note(Handle, {Found, _}) ->
     inviso_keeper:keep(Handle, notes(Found), ?WRITE_MS).
 
-%% @doc Returns the names of records and of their fields. The modules may define a
-%% record in different ways.
+%% @doc Returns the names of records and of their fields. A record that modules
+%% define in different ways is there several times.
 -spec definitions(records()) -> [{atom(), [atom()]}].
 definitions({Found, _}) ->
     maps:keys(Found).
@@ -85,7 +86,8 @@ all(Modules, Until) ->
                         end
                 end, {#{}, 0}, Modules).
 
-%% Many modules include the same header file, and so have the same records.
+%% Adds the records of a module. Many modules include the same header file and
+%% have the same records.
 -spec of_module(module(), found()) -> found().
 of_module(M, Found) ->
     try
@@ -119,7 +121,7 @@ forms(M) ->
     true = is_list(Forms),
     Forms.
 
-%% A record that all modules define alike needs no module.
+%% If all modules define a record in the same way, its note names no module.
 -spec notes(found()) -> [inviso_names:note()].
 notes(Found) ->
     ByTag = maps:fold(fun({Name, Fields}, Modules, Acc) ->

@@ -8,16 +8,17 @@
 %% '''
 %%
 %% A session owns a tracer, a trace session ({@link inviso_tracing}) and a
-%% directory of files, its room. It arms in steps, and long work is done by its
-%% workers, so that the session can always answer. c_src/abi/control.h, section
-%% 5, specifies requests and answers.
+%% directory of files, its room. It arms in steps, and its workers do long work,
+%% so that the session can always answer. c_src/abi/control.h, section 5,
+%% specifies requests and answers.
 %%
-%% A session must always be able to check the node's load. So a connection whose
-%% buffer is full must not suspend the session: see inviso_message:reply/2.
+%% A session must always be able to check the node's load. So it answers with
+%% inviso_message:reply/2, which does not suspend it if the buffer of the
+%% connection is full.
 %%
 %% A session is a user of the guard ({@link inviso_guard}). The guard's table
-%% contains the name of each session. If a session is killed, the guard removes
-%% what the session leaves.
+%% contains the name of each session. If a session is killed, the guard clears and
+%% removes what the session has left.
 -module(inviso_session).
 
 -behaviour(gen_server).
@@ -56,8 +57,8 @@
          plan :: inviso_arm:plan(),
          %% which calls the tracer records when they end
          decide = none :: inviso_arm_decide:decide(),
-         %% requests of sequential traces, and the calls that are traced in them,
-         %% in a scope of their own
+         %% requests of sequential traces; and the calls that are traced within
+         %% these requests, in a separate scope
          seq = none :: none | inviso_session_seq:seq(),
          calls = none :: none | {inviso_arm:plan(), armed | todo,
                                  inviso_tracing:tracing()},
@@ -135,8 +136,8 @@ name(Other) -> io_lib:format("~0tP", [Other, 20]).
 %% @private
 init(#{guard := Guard, name := Name, owner := Owner} = Map) ->
     process_flag(trap_exit, true),
-    %% If the process that starts the session holds a token, the session has got
-    %% it with the message. Remove it.
+    %% If the process that starts the session holds a token, the message that
+    %% started the session has brought the token here. Remove it.
     _ = seq_trace:set_token([]),
     %% On an overloaded node the session must still be scheduled, so that it
     %% can end the tracing.
@@ -276,8 +277,8 @@ watch(S) ->
     silence_timer(S#session.map),
     S.
 
-%% Starts the time limit before any pattern or flag is set: arming may take
-%% long, and the first patterns make events before the last are set. The NIF
+%% Starts the time limit before the first pattern or flag is set. Arming may take
+%% long, and the first patterns make events before the last ones are set. The NIF
 %% library applies the time limit even if the session is not scheduled.
 timed(#session{tracer = {inviso_tracer, Handle}, limits = Limits} = S) ->
     _ = inviso_tracer:nif_begin(Handle),
@@ -285,9 +286,9 @@ timed(#session{tracer = {inviso_tracer, Handle}, limits = Limits} = S) ->
 timed(S) ->
     S.
 
-%% Notes the counts in the log regularly. The first note says that nothing is
-%% counted yet; from its time and the time of a later note, a reader computes
-%% how long events were counted.
+%% Writes the counts into the log regularly. The first note has zero counts: from
+%% its time and the time of a later note, a reader computes how long events were
+%% counted.
 counting(#session{map = #{count := Count, dry_run := false},
                   tracer = Tracer} = S) when Count =/= off ->
     ok = inviso_session_count:note(Count, Tracer),
@@ -309,7 +310,8 @@ sampling(#session{map = #{sample := Asked}, tracer = Tracer} = S) ->
     Ours = [S#session.reader, S#session.closer | S#session.keepers],
     S#session{sampler = inviso_session_sample:start(Asked, Tracer, Ours)}.
 
-%% The process is never traced, as those that belong to the tracer.
+%% Starts the process that is the node's system monitor. Like the processes of the
+%% tracer, it is never traced.
 monitoring(#session{plan = Plan, tracer = Tracer, keepers = Keepers} = S) ->
     Monitor = inviso_session_monitor:start(inviso_arm:monitor(Plan), Tracer),
     S#session{monitor = Monitor,
@@ -318,10 +320,11 @@ monitoring(#session{plan = Plan, tracer = Tracer, keepers = Keepers} = S) ->
 tick() ->
     erlang:send_after(?TICK_MS, self(), tick).
 
-%% Writes a note while the request waits for its answer. The time of the note is a
-%% time of the node between two times of the command (INV_NOTE_CLOCK in
-%% c_src/abi/event.h). If there is no room for the note, the question gives no
-%% bound for the clocks.
+%% Writes a note before the session answers a request of the command. The note's
+%% time, by the node's clock, is between two times by the command's clock: those
+%% of the request and of the answer (INV_NOTE_CLOCK in c_src/abi/event.h). If the
+%% ring has no room for the note, this request gives no bound for the difference
+%% of the clocks.
 note_clock(#session{tracer = {inviso_tracer, Handle}, map = #{dry_run := false}},
            Terms) ->
     inviso_tracer:nif_note(Handle, [{?NOTE_CLOCK, Terms}]);
@@ -334,9 +337,9 @@ note_clock(_, _) ->
 handle_call(Request, From, S) ->
     request(Request, From, heard(From, S)).
 
-%% Notes a sign of life if the request is from the client. The client is
-%% identified by its pid, not by the name of its node, because another command
-%% may have the same node name later.
+%% If the request is from the client, stores the time: the client is alive. The
+%% client is identified by its pid, not by the name of its node, because another
+%% command may have the same node name later.
 heard({Client, _}, #session{map = #{client := Client}} = S) ->
     S#session{last_word = now_ms(), suspect = false};
 heard(_, S) ->
@@ -460,8 +463,8 @@ work(Role, {_, From} = Key, Fun, #session{jobs = Jobs} = S) ->
         false -> answer(From, {error, failed, <<"too many requests wait">>}, S)
     end.
 
-%% Gives a job to a worker, and stores the job until it is done: if the worker
-%% is killed, its successor repeats the job.
+%% Gives a job to a worker, and stores the job until the job is done. If the
+%% worker is killed, the next worker repeats the job.
 job(Role, Key, Fun, #session{jobs = Jobs} = S) ->
     ok = inviso_worker:do(worker(Role, S), Key, Fun),
     S#session{jobs = Jobs ++ [{Role, Key, Fun}]}.
@@ -583,14 +586,16 @@ arm_step(Plan, T, S) ->
     Before = erlang:monotonic_time(microsecond),
     Workers = [S#session.reader, S#session.closer | S#session.keepers],
     Result = inviso_arm:step(Plan, Workers, T),
-    %% The node gets a pause as long as the step took, but at most ?PAUSE_MS,
-    %% because a long step may have waited for other processes.
+    %% After a step the session pauses for as long as the step took, but at most
+    %% ?PAUSE_MS: a step that took longer may only have waited for other
+    %% processes.
     Us = erlang:monotonic_time(microsecond) - Before,
     Ms = min((Us + 500) div 1000, ?PAUSE_MS),
     _ = element(1, Result) =:= more andalso erlang:send_after(Ms, self(), arm),
     Result.
 
-%% When no more requests begin, the patterns of the plan are not set again.
+%% Checks the patterns of the plan, and sets missing ones again. When no more
+%% requests begin, the session needs these patterns no longer.
 watched(#session{plan = Plan0, tracing = T0, seq = Seq} = S) ->
     case inviso_session_seq:is_over(Seq) of
         true ->
@@ -726,8 +731,8 @@ silence(#session{map = #{dead_man_ms := Ms} = Map, last_word = Word} = S) ->
                                     [seconds(Silent)]), S)
     end.
 
-%% Detaches the client from the guard, so that the guard no longer waits for the
-%% client.
+%% Detaches the client from the guard, so that the guard can end without a request
+%% from the client.
 forget_client(#{guard := Guard, client := Client}) ->
     Guard ! {'$gen_call', {self(), forgotten}, {leave, Client}},
     ok.

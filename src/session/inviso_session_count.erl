@@ -1,11 +1,12 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Counting, and timing calls, in a session (c_src/nif/tally.h, times.h).
 %%
-%% The session's tracer counts events and records none. Regularly, and at the end, a
-%% worker of the session reads the counts and histograms and notes them in the log,
-%% from which the client learns them. A note has what was counted since the beginning,
-%% so a note that finds no room is made good by the next one of the same key. The notes
-%% at the end have all keys.
+%% The session's tracer counts events and records none. Regularly, and at the end,
+%% a worker of the session reads the counts and histograms, and writes them as
+%% notes into the log, where the client reads them. A note contains all that was
+%% counted for a key since the beginning. So if the log has no room for a note,
+%% nothing is lost: the next note of the same key contains the same counts and
+%% later ones. The notes at the end have all keys.
 -module(inviso_session_count).
 
 -export([is_asked/1, needs_ends/1, is_timed/1, keys/1, shown/2, memory/1, begin_count/2,
@@ -18,14 +19,15 @@
                    expr => binary(),
                    key => binary(),
                    every_ms := pos_integer()}.
-%% of: `times' are those of calls, from the beginning to the end; `values' are those of
-%%     the expression
+%% of: what is counted or measured; `times': how long calls take, from beginning to
+%%     end; `values': the values of the expression `expr'
 %% expr: with `of := values', the expression
 %% key: with `by := value', the expression whose values are the keys
-%% by: `result' is that of calls, `reason' that of exits of processes
-%% every_ms: how often the counts are noted
+%% by: the keys; `result': results of calls; `reason': exit reasons of processes
+%% every_ms: the time between two notes of the counts
 
-%% What the tables of a thread take (vm/tally.h, vm/times.h), rounded up.
+%% The memory that one thread's tables take (vm/tally.h, vm/times.h), in KiB,
+%% rounded up.
 -define(COUNT_KIB, 330).
 -define(TIMES_KIB, 3500).
 %% vm/values.h
@@ -63,7 +65,8 @@ needs_ends(_) -> false.
 is_timed(#{'of' := times}) -> true;
 is_timed(_) -> false.
 
-%% @doc Returns what the match specs must say of an event.
+%% @doc Returns what the match specs must report of an event besides the event
+%% itself.
 -spec keys(asked() | off) -> none | caller | result | reason | {value, [binary()]}.
 keys(#{by := By}) when By =:= caller; By =:= result; By =:= reason -> By;
 keys(#{} = Asked) ->
@@ -74,8 +77,9 @@ keys(#{} = Asked) ->
 keys(off) ->
     none.
 
-%% @doc Returns those of the modules whose records the session can show. Counts and
-%% histograms by function or process show no term.
+%% @doc Returns the modules whose records the session can show. It is the empty
+%% list for counts and histograms by function, process or caller: these show no
+%% terms.
 -spec shown(map(), [module()]) -> [module()].
 shown(#{count := #{by := By}}, _)
   when By =:= function; By =:= process; By =:= caller -> [];
@@ -99,7 +103,7 @@ memory(#{'of' := Of, by := By}) ->
                       values ->
                           {?COUNT_KIB + Values + ?TIMES_KIB, ""};
                       times ->
-                          %% The keys of open calls are a table of their own.
+                          %% The keys of open calls are in a separate table.
                           Open = case By of value -> ?COUNT_KIB; _ -> 0 end,
                           {?COUNT_KIB + Open + Values + ?TIMES_KIB,
                            ", and 64 bytes to 16 KiB for each process with open "
@@ -136,7 +140,8 @@ begin_count(#{'of' := Of, by := By}, {_, Handle}) ->
 every_ms(off) -> infinity;
 every_ms(#{every_ms := Ms}) -> Ms.
 
-%% @doc Notes the counts that have changed, as far as there is room.
+%% @doc Writes the counts that have changed into the log, as far as the log has
+%% room.
 -spec note(asked(), inviso_tracer:tracer()) -> ok.
 note(Asked, {_, Handle}) ->
     Now = now_ms(),
@@ -144,12 +149,14 @@ note(Asked, {_, Handle}) ->
     _ = noted(Handle, false, Now),
     ok.
 
-%% The note is repeated, because there may be no room for it.
+%% Returns the note about what is measured. It is written each time, because the
+%% log may have no room for it.
 measure(#{'of' := values, expr := Expr}) -> [{?NOTE_MEASURE, [Expr]}];
 measure(_) -> [].
 
-%% @doc Notes all counts; calls that are still open have no end. Returns false if there
-%% was no room for some of them. When it is called, no event may follow.
+%% @doc Writes all counts into the log. Calls that are still open count as calls
+%% without an end. Returns false if the log had no room for some of the counts.
+%% Must be called after the last event.
 -spec note_all(asked() | off, inviso_tracer:tracer()) -> boolean().
 note_all(off, _) ->
     true;
@@ -159,7 +166,8 @@ note_all(Asked, {_, Handle}) ->
     _ = written(Handle, measure(Asked), Until),
     noted(Handle, true, Until).
 
-%% A callback that is still running is waited for. No process is in one for long.
+%% Ends the timing of calls. If a callback is still running, waits for it; a
+%% callback does not run for long.
 ended(Handle, At, Until) ->
     case inviso_tracer:nif_times_end(Handle, At) of
         Next when is_integer(Next) ->

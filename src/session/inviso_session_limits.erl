@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Decides when a session ends by itself: at its limits of events, bytes,
-%% rate and time, and when its log cannot be written. The library in the VM
-%% applies the limits exactly; this module notices that they are reached.
+%% rate and time, and when its log cannot be written. The NIF library applies the
+%% limits exactly; this module finds out that a limit is reached.
 -module(inviso_session_limits).
 
 -export([new/1, begin_time/1, check/2, ms_left/1]).
@@ -20,9 +20,8 @@
 %% this time.
 -define(STALLED_MS, 2000).
 
-%% @doc Returns limits from a map with the keys `events', `bytes', `rate'
-%% (events a second) and `ms'. A key that is absent or has the value 0 sets no
-%% limit.
+%% @doc Converts a map with the keys `events', `bytes', `rate' (events a second)
+%% and `ms' (a time). A key that is absent or has the value 0 sets no limit.
 -spec new(#{atom() => integer()}) -> limits().
 new(Max) ->
     #limits{max = Max}.
@@ -39,8 +38,9 @@ begin_time(L) ->
 ms_left(#limits{deadline = infinity}) -> infinity;
 ms_left(#limits{deadline = At}) -> max(0, At - now_ms()).
 
-%% @doc Returns why the session has to end, or `none'. `Stats' is the result of
-%% inviso_tracer:info/1, and has the key `closed' if the tracer is closed.
+%% @doc Returns why the session has to end, or `none' if it need not end. `Stats'
+%% is the result of inviso_tracer:info/1, and has the key `closed' if the tracer
+%% is closed.
 -spec check(map(), limits()) ->
           {none | time | {over, atom(), binary()}, limits()}.
 check(Stats, L) ->

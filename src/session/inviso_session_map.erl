@@ -90,7 +90,8 @@ deadline(#{mode := detached, dry_run := false, limits := Limits} = Map) ->
 deadline(Map) ->
     {ok, Map}.
 
-%% inviso_arm_decide:all(): {{MinNs | none, Failed}, ReturnsSpec | none}
+%% Returns true for rules of the type inviso_arm_decide:all(): {{MinNs | none,
+%% Failed}, ReturnsSpec | none}.
 is_decide({{Ns, Failed}, Returns}) ->
     (Ns =:= none orelse is_integer(Ns) andalso Ns >= 0 andalso Ns < 1 bsl 63)
         andalso is_boolean(Failed)

@@ -2,40 +2,43 @@
 %% @doc The process of a session that is the system monitor of the node, and records
 %% what the VM reports: long garbage collections, large heaps and similar events.
 %%
-%% A report becomes an event of the session's tracer, so limits, filter and losses are
-%% those of all events. Its time is the time at which this process records it.
+%% A report becomes an event of the session's tracer, with the same limits, filter
+%% and count of losses as other events. Its time is the time at which this process
+%% records it.
 %%
-%% The VM sends reports without waiting, so this process bounds its own mailbox. If
-%% more than ?MAX_WAITING reports wait, the process ends the reports, records those
-%% that wait, and begins again after ?PAUSE_MS. What happens in between is not
-%% reported, and a note says for how long. If the process uses too much memory, the
-%% VM kills it, and clears the system monitor.
+%% The VM sends reports without waiting, so this process bounds its own mailbox.
+%% If more than ?MAX_WAITING reports wait, the process clears the system monitor,
+%% records the reports that wait, and sets the system monitor again after
+%% ?PAUSE_MS. The VM reports nothing in between; a note says how long this took.
+%% If the process uses too much memory, the VM kills it, and clears the system
+%% monitor.
 -module(inviso_session_monitor).
 
 -export([start/2, arm/1, stop/1, init/3]).
 
 -export_type([news/0]).
 
-%% What the process tells its session: that another tool has taken the system
-%% monitor, or a note for the user.
+%% What the process sends to its session. `lost': another tool has become the
+%% system monitor. `note': a note for the user.
 -type news() :: {lost | note, binary()}.
 
 -define(MAX_WAITING, 10000).
-%% The queue is measured after this many reports.
+%% The process reads the length of its mailbox after this many reports.
 -define(MEASURE, 256).
 -define(PAUSE_MS, 100).
 -define(CHECK_MS, 50).
 -define(ANSWER_MS, 5000).
-%% The most memory, in words. 10000 reports take less than a quarter of it.
+%% The most memory that the process may use, in words. 10000 reports take less
+%% than a quarter of it.
 -define(MAX_HEAP, 8388608).
 
 -record(monitor,
         {session :: pid(),
          handle :: pos_integer(),
          options :: [inviso_system_monitor:option()],
-         %% `none': not set yet, or no longer
+         %% the system monitor; `none': not set yet, or cleared
          set = none :: none | inviso_system_monitor:monitor(),
-         %% monotonic time (ms) at which it was set
+         %% monotonic time (ms) at which the system monitor was set
          since = 0 :: integer(),
          %% monotonic time (ms) at which the current pause began
          paused = none :: none | integer(),
@@ -69,8 +72,9 @@ arm(Pid) ->
             {error, failed, <<"the process for the system monitor was killed">>}
     end.
 
-%% @doc Clears the system monitor if it is still the session's, records the reports
-%% that wait, and ends the process. Any process may call this.
+%% @doc Clears the system monitor if the session's process still is the system
+%% monitor, records the reports that wait, and ends the process. Any process may
+%% call this.
 -spec stop(pid() | none) -> ok.
 stop(none) ->
     ok;
@@ -129,9 +133,10 @@ loop(N, S) ->
             loop(N, S)
     end.
 
-%% Reports about this process are left out. So are times that began before the system
-%% monitor was set: if a garbage collection is under way at that time, the VM (erts
-%% 13.1.5 at least) does not know when it began, and reports a wrong time.
+%% Reports about this process are left out. Reports with a time that began before
+%% the system monitor was set are left out, too. If a garbage collection began
+%% before that, the VM (at least erts 13.1.5) does not know its beginning, and
+%% reports a wrong time.
 record(Pid, _, _, _) when Pid =:= self() ->
     ok;
 record(Pid, Event, [{timeout, Ms} | _] = Info, #monitor{since = Since} = S) ->
@@ -150,7 +155,7 @@ offer(Pid, Event, Info, #monitor{handle = Handle}) ->
         error:_ -> ok
     end.
 
-%% Records the reports in the mailbox. Nothing new is reported.
+%% Records the reports in the mailbox. At this time the VM sends no new reports.
 recorded(S) ->
     receive
         {monitor, Pid, Event, Info} ->
@@ -172,7 +177,7 @@ paused(#monitor{set = Set, pauses = N} = S) ->
     ok = inviso_system_monitor:clear(Set),
     S#monitor{set = none, paused = now_ms(), pauses = N + 1}.
 
-%% Every check_later/1 is answered by one `check'.
+%% Handles the message `check', which check_later/1 sends to this process.
 checked(#monitor{set = none, paused = none} = S) ->
     S;
 checked(#monitor{set = none, paused = Since, paused_ms = Ms} = S) ->

@@ -1,15 +1,16 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Rules of redaction that name a record: its definition is in the debug
-%% information of the modules that a session traces. The library reads the other
-%% rules (c_src/match/redact.h).
+%% @doc Prepares rules of redaction that name a record. The record's definition is
+%% in the debug information of the modules that a session traces. The NIF library
+%% reads the other rules (c_src/match/redact.h).
 -module(inviso_session_redact).
 
 -export([resolved/2]).
 
-%% @doc Returns the map of the session with numbers instead of names of fields:
-%% "#user.password" becomes "#'user'/4.3". Adds the definitions of all records: the
-%% library redacts the fields whose names are keys. Also returns notes. If a
-%% definition is not found, throws the error of the session.
+%% @doc Returns the session's map, in whose rules numbers replace the names of
+%% fields: "#user.password" becomes "#'user'/4.3". Adds the definitions of all
+%% records to the rules, because a rule for a key also redacts the fields with the
+%% key's name. Also returns notes for the user. If a definition is not found,
+%% throws `{error, Class, Text}'.
 -spec resolved(map(), inviso_records:records()) -> {map(), [binary()]}.
 resolved(#{tracer := #{redact := Rules} = Opts} = Map, Records) ->
     Definitions = inviso_records:definitions(Records),
@@ -46,8 +47,8 @@ unknown(Rule) ->
             []
     end.
 
-%% The name of a key can contain a dot, but no colon. So a rule with a colon is
-%% for a function.
+%% A rule can name a key or a function. The name of a key can contain a dot, but
+%% no colon, so a rule with a colon names a function.
 is_function_rule(Rule, <<>>) -> binary:match(Rule, <<":">>) =/= nomatch;
 is_function_rule(_, _) -> true.
 
@@ -73,7 +74,8 @@ is_file(Module) ->
     code:where_is_file(unicode:characters_to_list(Module) ++ ".beam")
         =/= non_existing.
 
-%% All definitions of a record are in one rule: "#'user'('id','password')".
+%% Returns one rule for each name of a record, with all its definitions:
+%% "#'user'('id','password')".
 definitions(Records) ->
     ByName = lists:foldr(fun({Name, Fields}, Acc) ->
                                  Acc#{Name => [Fields | maps:get(Name, Acc, [])]}
@@ -85,8 +87,9 @@ definitions(Records) ->
 definition(Fields) ->
     ["(", lists:join(",", [["'", quotes(F, "_"), "'"] || F <- Fields]), ")"].
 
-%% In a rule, a quoted name cannot contain a quote. In the name of a record a
-%% star replaces it; in keys it is replaced by _, which comparisons ignore.
+%% In a rule, a quoted name cannot contain a quote. In the name of a record a star
+%% replaces the quote; in the name of a field the character _ replaces it, which
+%% comparisons ignore.
 quotes(Name, Instead) ->
     case string:replace(atom_to_binary(Name), "'", Instead, all) of
         [<<>>] -> Instead;
@@ -109,7 +112,8 @@ unquoted(Text) ->
     string:trim(Text, both, "'").
 
 record(Rule, Name, Redacted, Records) ->
-    %% A name may become an atom of this node only when the files are read.
+    %% Compares texts, not atoms: the name may become an atom on this node only
+    %% when the files are read.
     case [Fields || {Record, Fields} <- Records,
                     atom_to_binary(Record) =:= Name] of
         [] ->

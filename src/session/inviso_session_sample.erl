@@ -5,17 +5,19 @@
 %% run, asks some of them for their stacks, and writes the stacks into the log
 %% as notes (INV_NOTE_SAMPLE in c_src/abi/event.h).
 %%
-%% At each tick it examines the processes that ran lately, and a part of the
-%% others, so that examining takes at most a hundredth of the time of the node's
-%% schedulers. The VM says how many processes run or are ready to run. This
-%% number, times the time since the tick before, is divided among the samples of
-%% the tick: among processes that ran lately by the reductions that they have
-%% used since, and among others by the probability that they are found. So the
-%% sum of all samples is the time in which processes ran or were ready to run.
+%% At each tick the sampler examines the processes that ran lately, and a part of
+%% the other processes. Examining takes at most a hundredth of the time of the
+%% node's schedulers. The VM says how many processes run or are ready to run. This
+%% number, times the time since the last tick, is the time that the samples of a
+%% tick share. The share of a process that ran lately depends on the reductions
+%% that it has used since the last tick. The share of another process depends on
+%% the probability that it is found. So the sum of all samples is the time in
+%% which processes ran or were ready to run.
 %%
-%% A process answers when it yields. A process that runs for short times often
-%% answers when it waits again; such samples have a flag. The status that a
-%% process answers says little, because a question can make the process run.
+%% A process answers when it yields. If a process runs only for short times, it
+%% often answers when it waits again; the flag LATE marks such samples. The status
+%% that a process answers does not show whether it ran before, because the
+%% question itself can make the process run.
 -module(inviso_session_sample).
 
 -export([is_asked/1, start/3, stop/1, init/3]).
@@ -40,30 +42,34 @@
 %% Examining processes takes at most 1/BUDGET of the time of all schedulers.
 -define(BUDGET, 100).
 -define(LEAST_SLICE, 20).
-%% How long a process that ran is looked at in each tick, and how many are.
+%% ACTIVE_NS: for this time after a process ran, it is examined in each tick.
+%% MAX_ACTIVE: at most this many processes are examined for this reason.
 -define(ACTIVE_NS, 1000000000).
 -define(MAX_ACTIVE, 500).
-%% Processes are listed again when a round is over, at most so often.
+%% When a round is over, the processes are listed again, but not before this time
+%% has passed since the last listing.
 -define(LIST_NS, 100000000).
 %% Listing all processes takes at most 1/LIST_PART of the time.
 -define(LIST_PART, 300).
 -define(STATS_NS, 1000000000).
-%% The longest time between two ticks that counts, in periods. If the time is
-%% longer, the node or its machine was stopped.
+%% At most this time between two ticks counts, in periods. A longer time means
+%% that the node or its machine was stopped.
 -define(MAX_PERIODS, 50).
-%% Of how many processes the sampler remembers the names.
+%% The sampler remembers for at most this many processes that it has written their
+%% names.
 -define(MAX_NAMED, 20000).
 %% The most notes that nif_note/2 takes.
 -define(MAX_NOTES, 256).
-%% The shortest stack that the VM may have cut.
+%% The VM cuts only stacks of at least this many frames.
 -define(DEPTH, 8).
-%% Reductions in a nanosecond, at first.
+%% The first estimate of the reductions that a process uses in a nanosecond.
 -define(SPEED, 0.01).
 %% A process that used fewer reductions since the tick before did not run: it only
 %% answered.
 -define(IDLE, 100).
-%% The highest cost of examining a process, and of writing the notes of a tick.
-%% If more time passes, other threads used it.
+%% The highest cost, in ns, of examining a process, of asking a process for its
+%% stack, and of writing the notes of a tick. If more time passes, other threads
+%% used it.
 -define(MAX_LOOK, 1000).
 -define(ASK, 20000).
 -define(MAX_WRITE, 300000).
@@ -74,13 +80,13 @@
          waiting :: boolean(),
          most :: pos_integer(),
          hz :: pos_integer(),
-         period :: pos_integer(), % ns, as the times below
+         period :: pos_integer(), % of a tick, in ns, like the times below
          budget :: pos_integer(),
          ours :: #{pid() => true},
          began :: integer(),
-         last :: integer(), % the tick before
+         last :: integer(), % time of the last tick
          next :: integer(),
-         noted :: integer(), % when the figures were noted
+         noted :: integer(), % when the figures were last written to the log
          %% all processes, and those that are still to be examined in this round
          all = [] :: [pid()],
          rest = [] :: [pid()],
@@ -89,9 +95,9 @@
          list_cost = 0 :: non_neg_integer(),
          slice = 100 :: pos_integer(),
          look = 200 :: non_neg_integer(), % cost of examining a process, ns
-         due = 0 :: number(), % time of running processes without samples
-         %% when they ran, their reductions, for how many processes they stand, and
-         %% the stack with which they were found
+         due = 0 :: number(), % time that processes ran and no sample shows yet
+         %% processes that ran lately: when they ran, their reductions, for how
+         %% many processes each stands, and the stack with which it was found
          active = #{} :: #{pid() => {integer(), non_neg_integer() | none,
                                      number(), list() | none}},
          speed = ?SPEED :: float(), % reductions in a nanosecond
@@ -121,7 +127,8 @@ start(Asked, {_, Handle}, Ours) ->
     spawn_opt(?MODULE, init, [Asked, Handle, [self() | Ours]],
               [link, {priority, high}]).
 
-%% @doc Ends the sampler, which first notes its figures. Any process may call this.
+%% @doc Ends the sampler, which first writes its figures into the log. Any process
+%% may call this.
 -spec stop(pid() | none) -> ok.
 stop(none) ->
     ok;
@@ -147,7 +154,7 @@ init(#{hz := Hz, waiting := Waiting, most := Most}, Handle, Ours) ->
                  began = Now, last = Now, next = Now + Period, noted = Now},
     loop(noted(listed(S))).
 
-%% Processes of the VM that answer for processes on dirty schedulers.
+%% Returns the processes of the VM that answer for processes on dirty schedulers.
 handlers() ->
     [P || P <- lists:sublist(processes(), 20),
           process_info(P, initial_call)
@@ -187,9 +194,9 @@ tasks() ->
 
 %% --- looking ------------------------------------------------------------------
 
-%% The status of a process that runs is known only when it yields. So processes that
-%% ran lately are asked for status and stack at once, and the others only for their
-%% status, which costs little if they wait.
+%% A process that runs answers only when it yields. So processes that ran lately
+%% are asked only once, for status and stack together. Other processes are asked
+%% only for their status, which costs little if they wait.
 sample(Now, Passed, S0) ->
     #sampler{active = Active, most = Most, waiting = Waits} = S1 = listed(S0),
     {Part, S2} = part(S1),
@@ -226,7 +233,8 @@ active(Running, Now, Active0) ->
                                     Acc#{P => {Now, none, W, none}}
                             end, Active, Running)).
 
-%% Returns the processes to look at in this tick. A round looks at each once.
+%% Returns the processes to examine in this tick. In a round each process is
+%% examined once.
 part(#sampler{slice = Slice, rest = Rest, all = All, n = N} = S) ->
     case taken(min(Slice, N), Rest, []) of
         {0, Part, Left} ->
@@ -240,7 +248,7 @@ taken(0, Rest, Acc) -> {0, Acc, Rest};
 taken(N, [], Acc) -> {N, Acc, []};
 taken(N, [P | Rest], Acc) -> taken(N - 1, Rest, [P | Acc]).
 
-%% Lists the processes again, if a round is over and it is time for that.
+%% If the round is over, lists the processes again, but not too often.
 listed(#sampler{rest = [_ | _]} = S) ->
     S;
 listed(#sampler{listed = At, list_cost = Cost, all = All} = S) ->
@@ -259,8 +267,8 @@ listed(#sampler{listed = At, list_cost = Cost, all = All} = S) ->
             S#sampler{rest = All}
     end.
 
-%% Measures what examining a process costs, if no answer had to be waited for,
-%% and adapts how many processes are examined.
+%% If the sampler did not have to wait for an answer, measures how long it takes
+%% to examine a process. Then adapts how many processes are examined.
 looked(0, _, _, S) ->
     S;
 looked(N, true, Took, #sampler{look = Look} = S) ->
@@ -273,8 +281,8 @@ spent(N, #sampler{look = Look, budget = Budget, cost = Cost} = S) ->
               slice = max(?LEAST_SLICE,
                           min(S#sampler.n, Budget div max(1, Look)))}.
 
-%% Returns at most Most elements of the list, each with the same probability,
-%% and gives them together the weight of all elements.
+%% Chooses at most Most elements of the list, each with the same probability.
+%% Multiplies their weights so that the sum stands for all elements.
 some(List, Most) ->
     case length(List) of
         N when N =< Most ->
@@ -288,7 +296,7 @@ some(List, Most) ->
 %% --- asking -------------------------------------------------------------------
 
 %% Asks processes until the time of the tick is over. The processes that have
-%% answered then stand for all.
+%% answered by then stand for all processes of the list.
 asked([], _, _, S) ->
     S;
 asked(List, Now, Passed, S0) ->
@@ -306,13 +314,14 @@ asked(List, Now, Passed, S0) ->
     S4#sampler{cost = S4#sampler.cost + min(now_ns() - Before, ?MAX_WRITE)}.
 
 %% The samples of processes that ran share the time in which processes have run
-%% since the last such samples. Returns the factor by which their own times are
-%% multiplied.
+%% since the last such samples. Returns the factor by which the time of each
+%% sample is multiplied.
 share(Answers, #sampler{due = Due, speed = Speed} = S) ->
     case lists:sum([Ns || {_, State, Ns, _} <- Answers, State =/= waiting]) of
         Sum when Sum > 0, Due > 0 ->
             Factor = Due / Sum,
-            %% Their own times are reductions at this speed.
+            %% Speed converted reductions to times. Adapt it to the time that has
+            %% passed.
             Next = (7 * Speed + Speed / Factor) / 8,
             {Factor, S#sampler{due = 0, speed = min(1.0, max(1.0e-5, Next))}};
         _ ->
@@ -332,9 +341,9 @@ ask_all([{P, Status, Weight} | Rest], Until, N, Answers, S) ->
         false -> {N + 1, All, S2}
     end.
 
-%% Whether a process ran is known when it is asked again: a question can make a
-%% process run, but then it uses hardly any reductions. If a process has exited
-%% meanwhile, it ran.
+%% Only the second answer of a process shows whether it ran: a question can make a
+%% process run too, but then it uses hardly any reductions. A process that has
+%% exited since the first answer did run.
 answer(P, known, _, _, undefined, Answers, #sampler{active = Active} = S) ->
     Gone = S#sampler{active = maps:remove(P, Active), gone = S#sampler.gone + 1},
     case Active of
@@ -392,7 +401,8 @@ one(false) -> 0.
 flag(Flag, true) -> Flag;
 flag(_, false) -> 0.
 
-%% The stack of a process ends with what began it, unless the VM has cut it.
+%% Returns true if the VM has cut the stack. A whole stack ends with the function
+%% with which the process began.
 is_cut(Stack) ->
     length(Stack) >= ?DEPTH andalso
         case lists:last(Stack) of
@@ -431,7 +441,8 @@ names([P | Rest], Named0) ->
 
 %% --- writing ------------------------------------------------------------------
 
-%% Notes for which the ring has no room are lost, and counted.
+%% Writes notes into the log. Notes for which the ring has no room are lost, and
+%% counted.
 written([], S) ->
     S;
 written(Notes, #sampler{handle = Handle} = S) ->

@@ -15,13 +15,13 @@
 -type asked() :: #{label := 0..16#7ffffff, variable => binary() | none,
                    requests => non_neg_integer(), one_in => pos_integer(),
                    calls => [binary()], reset => boolean()}.
-%% label     of all tokens that this session sets
-%% variable  of the specs, whose value names a request; recorded with its first event;
-%%           several with commas between them
-%% requests  how many may begin on this node; 0: no limit
-%% one_in one in this many requests begins calls specs of calls that are
-%% recorded in processes that hold a token reset true: at the end, remove the
-%% tokens of all processes of the node
+%% label     the label of all tokens that this session sets
+%% variable  a variable of the specs, or several with commas between them; the values
+%%           name a request and are recorded with its first event
+%% requests  how many requests may begin on this node; 0: no limit
+%% one_in    one in this many events that could begin a request begins one
+%% calls     specs of calls that are recorded in processes that hold a token
+%% reset     true: at the end, remove the tokens of all processes of the node
 
 -record(seq, {asked :: asked(),
               counts = {0, 0, 0, 0, false, false} :: tuple(),
@@ -35,8 +35,8 @@
 %% How long the search for tokens at the end may take.
 -define(SEARCH_MS, 2000).
 
-%% @doc Returns true for a label that sessions use. C nodes can send labels of 28 bits
-%% only.
+%% @doc Returns true for a label that sessions use. The bound is due to C nodes,
+%% which can only send labels of 28 bits, with the sign.
 -spec is_label(term()) -> boolean().
 is_label(L) -> is_integer(L) andalso L >= 0 andalso L =< 16#7ffffff.
 
@@ -92,10 +92,11 @@ taken(Other) ->
          "node has only one. seq_trace:set_system_tracer(false) removes it",
          [inviso_arm_foreign:owner(Other)]).
 
-%% @doc Reads the counts of requests. When no more may begin, changes the patterns
-%% that begin them: a process that has begun one then clears the flags of the token
-%% that it has kept. If calls of a process do not end, as in a loop by tail
-%% calls, the patterns no longer ask for the ends of calls.
+%% @doc Reads the counts of requests. When no more requests may begin, changes the
+%% patterns that begin requests. The new match specs clear the flags of a token
+%% that a process still has from a request that it began. If calls of a process do
+%% not end, as in a loop of tail calls, changes the patterns so that the VM no
+%% longer reports the ends of calls.
 -spec look(seq() | none, inviso_tracing:tracing()) ->
           {seq() | none, inviso_tracing:tracing()}.
 look(#seq{over = false} = Q0, T) ->
@@ -121,7 +122,7 @@ over(#seq{ends = false}, T) ->
     inviso_tracing:clear_patterns(T).
 
 %% Sets patterns with another match spec. If the engine does not answer, the old
-%% patterns stay; the tracer still begins no request.
+%% patterns stay, but even then the tracer begins no request.
 changed(Change, T0) ->
     lists:foldl(fun({Kind, What, MS}, T) ->
                         case Change(Kind, MS) of
@@ -206,8 +207,7 @@ close(#seq{asked = #{label := Label} = Asked} = Q0, T) ->
     {Q#seq{held = held(Label)}, Released}.
 
 %% Returns how many processes hold a token with the label, or `unknown' if
-%% finding out takes too long. A separate process asks them, because that
-%% process can be killed.
+%% counting takes too long. A separate process counts, because it can be killed.
 held(Label) ->
     {Pid, Ref} = spawn_monitor(fun() ->
                                        exit({held, search(processes(), Label, 0)})

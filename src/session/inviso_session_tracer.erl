@@ -29,8 +29,8 @@ open(Place, #{name := Name, mode := Mode} = Map, Table) ->
         {error, Reason} -> throw(no_tracer(Path, Reason, Opts))
     end.
 
-%% @doc Returns the notes about memory that open/3 would return, for a session that
-%% opens no tracer. Throws `{error, Class, Text}'.
+%% @doc For a session that opens no tracer: returns the notes about memory that
+%% open/3 would return. Throws `{error, Class, Text}'.
 -spec announced(inviso_session_map:checked()) -> [binary()].
 announced(Map) ->
     Opts = options(Map),
@@ -68,8 +68,8 @@ memory(Opts) when is_map_key(max_term_bytes, Opts);
 memory(_Opts) ->
     [].
 
-%% Returns a note if the length at which terms are cut is less than the default,
-%% and the user has not set this length.
+%% Returns a note if terms are cut at a length that is less than the default and
+%% that the user has not set.
 short_terms(#{max_term_bytes := _}) ->
     [];
 short_terms(Opts) ->

@@ -47,8 +47,8 @@ node() ->
       clients => clients(),
       others => others()}.
 
-%% Requests the status of all sessions before it waits for the first answer, so
-%% that the sessions answer at the same time.
+%% Requests the status of all sessions, and then waits for the answers, so that
+%% the sessions work at the same time.
 sessions() ->
     Asked = [{S, gen_server:send_request(Pid, status)}
              || {Pid, {session, _, _, _} = S, _} <- inviso_push:users()],
@@ -100,7 +100,7 @@ sessions_of_others(Sessions, Found) ->
                                              [inviso_other_tools:session_name(S)]))
      || S <- Sessions, not lists:member(S, Seen)].
 
-%% Returns the tracers of processes and ports that do not exist yet.
+%% Returns the tracers that new processes and ports will have.
 to_come(By) ->
     [{Kind, Session, Tracer, flags(Flags)}
      || {Kind, Tracee} <- [{new_processes, new}, {new_ports, new_ports}],

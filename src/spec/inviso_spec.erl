@@ -16,10 +16,10 @@
 %%  long_gc(50ms)   busy_port           see inviso_spec_system
 %% '''
 %%
-%% inviso has no grammar of its own. `erl_scan' and `erl_parse' read the text as the
-%% head of a function, `ms_transform' makes a match spec from it, and the VM is
-%% asked whether it accepts the result. Elixir's notation is first converted to the
-%% tokens of Erlang ({@link inviso_spec_elixir}).
+%% inviso has no separate grammar for specs. `erl_scan' and `erl_parse' read the
+%% text as the head of a function, `ms_transform' makes a match spec from this
+%% head, and the VM checks the match spec. Elixir's notation is first converted to
+%% the tokens of Erlang ({@link inviso_spec_elixir}).
 -module(inviso_spec).
 
 -export([parse/1, parse/2, new_words/1, returning/1, format_mfa/3]).
@@ -27,11 +27,13 @@
 -export_type([spec/0, clause/0, action/0, rule/0]).
 
 -type action() :: return | caller | stack.
-%% Which calls are recorded when they end: calls that take at least this many
-%% nanoseconds, and calls that fail.
+%% A rule chooses the calls to record, when they end: calls that took at least
+%% MinNs nanoseconds (`none': the time does not matter) and, if `Failed' is true,
+%% calls that failed.
 -type rule() :: {MinNs :: non_neg_integer() | none, Failed :: boolean()}.
-%% The actions of a clause; other rooms add actions of their own. A clause of a raw
-%% match spec, `{raw, _}', is not changed and has no actions.
+%% A clause is {Head, Guards, Actions}. Other folders of the source add more kinds
+%% of actions, as tuples. `{raw, _}' is a clause of a raw match spec, which is
+%% used as the user wrote it.
 -type clause() :: {'_' | list(), list(), [action() | tuple()]} | {raw, tuple()}.
 %% If `modules' or `functions' is not `one', then `module' or `function' is '_'.
 -type spec() :: #{kind := call, module := module(), function := atom(),
@@ -65,7 +67,7 @@
                   gc => garbage_collection,
                   garbage_collection => garbage_collection}).
 
-%% Actions of match specs that change more than what is recorded. Specs with these
+%% Actions of match specs with effects other than on recording. Specs with these
 %% actions are refused.
 -define(SIDE_EFFECTS, [trace, enable_trace, disable_trace, silent,
                        set_seq_token, set_tcw, display]).
@@ -76,8 +78,8 @@
 parse(Text) ->
     parse(Text, []).
 
-%% @doc Parses one spec, which must have the variables `Labels'. `labels' of the
-%% result are the names that its match spec has for these variables.
+%% @doc Parses one spec, which must contain the variables `Labels'. In the result,
+%% `labels' are the variables of the match spec that correspond to them.
 -spec parse(binary(), [atom()]) -> {ok, spec()} | {error, usage, binary()}.
 parse(Text, _) when byte_size(Text) > ?MAX_BYTES ->
     {error, usage, format("a spec has at most ~b bytes, this one ~b",
@@ -185,8 +187,9 @@ parse_names(Chars, Text) ->
         {error, usage, _} = E -> or_elixir(Chars, Text, E)
     end.
 
-%% Tries Elixir's notation for a spec of messages. A spec of calls is not tried
-%% again, because the form of its module's name shows the notation.
+%% Called if a spec is wrong in Erlang's notation: tries Elixir's notation if it
+%% is a spec of messages. In a spec of calls, the form of the module's name
+%% already shows the notation.
 or_elixir(Chars, Text, Error) ->
     case is_message(Chars) andalso
         attempt(fun() -> elixir(Chars, Text, one) end, Chars) of
@@ -236,9 +239,10 @@ spaced(Chars) ->
 
 %% --- the parts of a spec ----------------------------------------------------
 
-%% Facts about the whole spec, which the functions below pass on.
+%% Facts about the whole spec. The functions below pass this record to each other.
 -record(ctx, {notation :: erlang | elixir,
-              %% the terms in whose place literals/1 has put a name
+              %% the atoms that literals/1 has put in place of terms, each with
+              %% its term
               literals :: [{atom(), term()}],
               %% the modules m in m#rec{}
               records :: #{atom() => module()},
@@ -262,7 +266,8 @@ spec(Tokens0, Notation, {Text, Labels}, Scope) ->
     maps:merge(Spec#{text => Text, elixir => Notation =:= elixir},
                maps:merge(Named, Rule)).
 
-%% Removes the module in m#rec, which Erlang does not have.
+%% Removes the module m from m#rec, because Erlang's syntax does not have this
+%% form. Returns the modules separately.
 records([{atom, At, M}, {'#', _} = Hash, {atom, _, Rec} = Name | Rest], Acc,
         Map) ->
     case Map of
@@ -392,8 +397,8 @@ function(M, F, A, Exported, Clauses0, Actions) ->
       exported => Exported, modules => one, functions => one,
       clauses => Clauses, counters => Counters}.
 
-%% Checks that a spec with counters has no match spec, because a counter counts all
-%% calls.
+%% Checks that a spec with counters has no match spec: a counter counts all calls,
+%% so a match spec would have no effect.
 filtered_counters(_At, [{'_', [], _}], _Actions) ->
     ok;
 filtered_counters(At, _Clauses, Actions) ->
@@ -418,8 +423,8 @@ message(Kind, At, Rest, Actions, Ctx) ->
     vm_accepts(At, Clauses),
     Named#{kind => Kind, clauses => Clauses}.
 
-%% Parses the arguments of send and receive. In match specs of the VM these are the
-%% lists [To, Msg] and [Node, From, Msg].
+%% Parses the arguments of send and receive. In the VM's match specs the arguments
+%% are the lists [To, Msg] for send and [Node, From, Msg] for receive.
 message_head(Kind, At, Tokens, Ctx) ->
     {N, Clauses, Named} = head(Tokens, none, Ctx),
     Full = case Kind of
@@ -549,7 +554,7 @@ action_names() -> "return, slow(50ms), failed, caller, stack, count, time".
 %% --- arguments and guards ----------------------------------------------------
 
 %% Parses "(Args) when Guard" to clauses of a match spec. Returns the number of
-%% arguments, the clauses, and the names of the variables for --label.
+%% arguments, the clauses, and the variables whose values name requests (--label).
 head([{'(', At} | Rest], Records, Ctx) ->
     {Args, Close, Guard} = arguments(Rest, [{'(', At}], []),
     _ = case Guard of
@@ -580,8 +585,8 @@ head([{'(', At} | Rest], Records, Ctx) ->
     {Count, Clauses, maps:from_list([{labels, V} || {_, _, [V]} <- Put,
                                                     V =/= true])}.
 
-%% If the arguments have all variables for --label, the result of the clause is
-%% the list of these variables.
+%% If the arguments contain all variables that the option --label names, the
+%% result of the clause is the list of these variables.
 result(End, Args, #ctx{labels = [_ | _] = Labels}) ->
     case missing(Labels, Args) of
         [] -> [{'[', End} | list(End, Labels)];
@@ -598,7 +603,8 @@ list(End, [V | Rest]) -> [{var, End, V}, {',', End} | list(End, Rest)].
 guards(Guards, #ctx{notation = elixir}) -> inviso_spec_elixir:guard(Guards);
 guards(Guards, #ctx{notation = erlang}) -> Guards.
 
-%% Splits the tokens at the parenthesis that closes the arguments.
+%% Splits the tokens at the parenthesis that closes the arguments. Returns the
+%% arguments, the place of this parenthesis, and the tokens after it.
 arguments([{')', At} | Rest], [{'(', _}], Acc) ->
     {lists:reverse(Acc), At, Rest};
 arguments([{T, At} = Token | Rest], Open, Acc) ->
@@ -694,7 +700,8 @@ raw_clause(_Kind, At, _) ->
     fail(At, "each clause of a match spec is {Head, Guards, Body}: "
          "[{['_',3],[],[]}]", []).
 
-%% Returns all names in places where a match spec may have a function.
+%% Returns all atoms that are in a place where a match spec may have the name of a
+%% function.
 functions([H | T]) -> functions(H) ++ functions(T);
 functions({const, _}) -> [];
 functions({F}) when is_tuple(F) -> functions(tuple_to_list(F));
@@ -786,7 +793,7 @@ literal(Prefix, Digits, At, Rest, N, Acc, Map) ->
     Atom = list_to_atom("<literal " ++ integer_to_list(N) ++ ">"),
     literals(Rest, N + 1, [{atom, At, Atom} | Acc], [{Atom, Term} | Map]).
 
-%% Collects numbers and dots up to ">".
+%% Collects the text of numbers and dots up to the token ">".
 bracketed([{'>', _} | Rest], [_, _ | _] = Acc) ->
     Digits = lists:append(lists:reverse(Acc)),
     {Digits, Rest};

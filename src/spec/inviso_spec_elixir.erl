@@ -3,10 +3,10 @@
 %% Erlang.
 %%
 %% It translates what a function head can contain: aliases, atoms, strings,
-%% charlists, maps, structs, keywords, variables, and the operators and functions of
-%% guards. The first of two passes converts characters to tokens, and translates
-%% names and operators. The second pass translates keywords (`a: 1'), because no
-%% token marks the end of a keyword's value.
+%% charlists, maps, structs, keywords, variables, and the operators and functions
+%% of guards. There are two passes. The first pass converts characters to tokens,
+%% and translates names and operators. The second pass translates keywords (`a:
+%% 1'). It is separate because no token marks the end of a keyword's value.
 -module(inviso_spec_elixir).
 
 -export([tokens/1, guard/1]).
@@ -84,7 +84,7 @@ scan([$<, $< | Cs], At, Acc) ->
 scan(Cs, At, Acc) ->
     operator(Cs, At, Acc).
 
-%% Continues to scan at `Rest', a later part of `Cs'.
+%% Continues to scan at `Rest', which is the end of `Cs'.
 next(Cs, Rest, Before, At, Acc) ->
     scan(Rest, right(At, Before + length(Cs) - length(Rest)), Acc).
 
@@ -182,13 +182,15 @@ number(Cs, At, Acc) ->
             next(Cs, Rest, 0, At, [{integer, At, integer(Whole, 10, At)} | Acc])
     end.
 
-%% An underscore must be between two digits; another one stays, and is an error.
+%% Removes underscores between two digits. An underscore at another place stays
+%% and causes an error later.
 digits(Cs) ->
     {Digits, Rest} = lists:splitwith(fun is_name/1, Cs),
     {re:replace(Digits, "(?<=[^_])_(?=[^_])", "", [global, {return, list}]),
      Rest}.
 
-%% Letters after a decimal number are another token: the unit in slow(50ms).
+%% Reads a decimal number. Letters after the number are a separate token: the unit
+%% in slow(50ms).
 decimal(Cs) ->
     decimal(Cs, []).
 
@@ -249,7 +251,8 @@ escaped($e) -> $\e;
 escaped($0) -> 0;
 escaped(C) -> C.
 
-%% Returns the tokens of a string: a binary with the text in UTF-8.
+%% Returns the tokens of an Elixir string: in Erlang, a binary with the text in
+%% UTF-8.
 string(Text, At) ->
     Bytes = binary_to_list(unicode:characters_to_binary(Text)),
     [{'<<', At}, {string, At, Bytes}, {'>>', At}].
@@ -311,8 +314,8 @@ operator(Cs, At, Acc) ->
 
 %% --- keywords -------------------------------------------------------------------
 
-%% Translates keywords. `Stack' contains the open brackets, and for each of them
-%% whether the value of a keyword is expected.
+%% Translates keywords. `Stack' contains the open brackets, each with a mark that
+%% says whether the value of a keyword comes next.
 keywords([{map, At} | Ts], Stack, Acc) ->
     keywords(Ts, [{map, none} | Stack], [{'{', At}, {'#', At} | Acc]);
 keywords([{struct, At, Struct} | Ts], Stack, Acc) ->

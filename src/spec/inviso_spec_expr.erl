@@ -1,5 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Parses expressions over the arguments of an event, which select a key.
+%% @doc Parses expressions over the arguments of an event. The values of such an
+%% expression are keys of counts, or numbers for a histogram.
 %%
 %% ```
 %%  A2                    the second argument
@@ -7,10 +8,11 @@
 %%  byte_size(A2) div 1024
 %%  {element(1, A1), length(A2)}
 %% '''
-%% An expression is written as a guard of Erlang. `A1' is the first argument of a
-%% call; of `send' it is the receiver, and `A2' the message; of `receive', `A1' is the
-%% node, `A2' the sender and `A3' the message. The result is an expression of match
-%% specs. The VM computes it for each event.
+%% The user writes an expression like a guard of Erlang. For a call, `A1' is the
+%% first argument, `A2' the second. For `send', `A1' is the receiver and `A2' the
+%% message. For `receive', `A1' is the node, `A2' the sender and `A3' the message.
+%% The parsed expression becomes part of a match spec, so the VM computes it for
+%% each event.
 -module(inviso_spec_expr).
 
 -export([parse/1]).
@@ -81,7 +83,8 @@ literal(Bin) ->
         error:_ -> fail("a binary must be a constant", [])
     end.
 
-%% The list of all arguments is '$_', whatever the pattern of the spec is.
+%% Returns the expression for an argument, by its place in '$_'. In every match
+%% spec '$_' is the list of all arguments.
 argument([$A | Digits] = Name) ->
     try list_to_integer(Digits) of
         N when N >= 1, N =< ?MAX_ARGUMENT -> {hd, rest(N - 1)};
@@ -99,7 +102,8 @@ rest(N) -> {tl, rest(N - 1)}.
 no_argument(Name) ->
     fail("~ts is no argument: A1 is the first, A2 the second", [Name]).
 
-%% Actions of match specs, such as {set_seq_token, ...}, are not allowed in guards.
+%% Checks an expression by using it as a guard, because guards allow no actions of
+%% match specs, such as {set_seq_token, ...}.
 accepted(Expr) ->
     case erlang:match_spec_test([], [{'_', [Expr], []}], trace) of
         {ok, _, _, _} ->

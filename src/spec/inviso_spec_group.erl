@@ -9,15 +9,16 @@
 %%  behaviour(gen_server):init/1      the modules that have a behaviour
 %% '''
 %%
-%% The scanners of Erlang and Elixir do not know these. So read/1 replaces them by
-%% ordinary names, padded with spaces so that positions in the text stay the same.
+%% The scanners for Erlang's and Elixir's notation do not know these forms. So
+%% read/1 replaces them by ordinary names, padded with spaces so that positions in
+%% the text stay the same.
 -module(inviso_spec_group).
 
 -export([read/1, has/2, fits/2, describe/1]).
 
 -export_type([modules/0, functions/0]).
 
-%% A wildcard: the texts before, between and after its stars.
+%% A wildcard, as the list of the texts before, between and after its stars.
 -type glob() :: {glob, [string()]}.
 %% `one': the spec names one module, or one function, without a wildcard.
 -type modules() :: one | glob() | {app, atom()} | {behaviour, module()}.
@@ -89,7 +90,8 @@ wild(Chars) ->
             none
     end.
 
-%% Stand is the ordinary name that replaces the wildcard.
+%% Reads the name of a module, which may contain stars. If it does, the ordinary
+%% name `Stand' replaces it.
 modules(Name, Stand, Length, Rest, Separator) ->
     case lists:member($*, Name) of
         true ->
@@ -99,8 +101,9 @@ modules(Name, Stand, Length, Rest, Separator) ->
             functions(Prefix ++ Name, Rest, Separator, one)
     end.
 
-%% Reads the name of an Elixir module, with wildcards. A part of the name begins with
-%% a capital letter or a star. But a star before an arity or arguments is a function.
+%% Reads the name of an Elixir module, with wildcards. Each part of the name
+%% begins with a capital letter or a star. But a star in front of an arity or of
+%% arguments is the name of a function.
 elixir(Chars) ->
     {First, Rest0} = part(Chars),
     {Name, Rest} = parts(First, Rest0),
@@ -163,10 +166,9 @@ match(Chars, Re) ->
         nomatch -> none
     end.
 
-%% --- the modules of a group
-%% ---------------------------------------------------------
+%% --- the modules of a group --------------------------------------------------
 
-%% @doc Returns true if a group has a loaded module.
+%% @doc Returns true if a loaded module is part of a group.
 -spec has(modules(), module()) -> boolean().
 has({glob, Glob}, M) -> is_like(Glob, atom_to_list(M));
 has({app, App}, M) ->
@@ -187,11 +189,12 @@ has({behaviour, B}, M) ->
         error:badarg -> false
     end.
 
-%% @doc Returns true if a function's name is among those that a spec means.
+%% @doc Returns true if a wildcard matches the name of a function.
 -spec fits(functions(), atom()) -> boolean().
 fits({glob, Glob}, F) -> is_like(Glob, atom_to_list(F)).
 
-%% A star stands for any characters, also none.
+%% Returns true if a name matches a wildcard. A star stands for any number of
+%% characters, including none.
 is_like([Begin | Texts], Name) ->
     case lists:prefix(Begin, Name) of
         true -> are_in(Texts, lists:nthtail(length(Begin), Name));

@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Translates heads of functions, as erl_parse returns them, into match specs.
 %%
-%% This module refuses constructs that match specs do not have, with a clear text.
-%% `ms_transform' would crash, or report an error about funs.
+%% If match specs do not have a construct, this module refuses it with a clear
+%% text. `ms_transform' would crash, or report an error about funs.
 -module(inviso_spec_head).
 
 -export([check/1, check_guard/1, match_spec/3]).
@@ -16,7 +16,7 @@ check(List) ->
     Checked = pattern(List),
     {count(Checked), Checked}.
 
-%% @doc Throws `{usage, Where, What}' if a guard has the variable _.
+%% @doc Throws `{usage, Where, What}' if a guard contains the variable _.
 -spec check_guard(term()) -> ok.
 check_guard({var, A, '_'}) -> fail(A, "a guard cannot have _", []);
 check_guard(T) when is_tuple(T) -> check_guard(tuple_to_list(T));
@@ -75,8 +75,8 @@ number(A, P) ->
         _ -> fail(A, "a pattern is expected here, not something to be computed", [])
     end.
 
-%% Returns true if an expression cannot have a large result: operators such as `bsl'
-%% are excluded.
+%% Returns true if the result of an expression cannot be large. It can be large if
+%% the expression contains operators such as `bsl'.
 is_small({op, _, Op, X, Y}) when Op =:= '+'; Op =:= '-'; Op =:= '*' ->
     is_small(X) andalso is_small(Y);
 is_small({op, _, Op, X}) when Op =:= '-'; Op =:= '+' -> is_small(X);
@@ -118,9 +118,9 @@ has_variable(T) when is_tuple(T) -> has_variable(tuple_to_list(T));
 has_variable([H | T]) -> has_variable(H) orelse has_variable(T);
 has_variable(_) -> false.
 
-%% @doc Returns the match spec of a clause. Records are looked up in the
-%% abstract code of modules: a record in `Named' in the module that the user
-%% gave for it, and any other record in `Module'.
+%% @doc Returns the match spec of a clause. The definitions of records come from
+%% the abstract code of modules: for a record in `Named', from the module that the
+%% user gave for it; for any other record, from `Module'.
 -spec match_spec(term(), {module, module()} | none, #{atom() => module()}) ->
           [tuple()].
 match_spec(Clause, Module, Named) ->

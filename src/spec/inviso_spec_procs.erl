@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Parses which processes to trace, as users write it.
+%% @doc Parses the text with which a user names the processes or ports to trace.
 %%
 %% The forms are `all', `new', `existing', `<0.1.2>' (also `#PID<0.1.2>' or
 %% `0.1.2'), `#Port<0.5>', a registered name (`code_server', `Foo.Bar', `:foo'), and
@@ -92,7 +92,7 @@ port(Chars) ->
         error:badarg -> usage(Chars, "a port is written #Port<0.5>")
     end.
 
-%% Finds a registered process, without creating an atom for an unknown name.
+%% Finds a registered process. Creates no atom if the name is unknown.
 name(Chars, Shown) ->
     try list_to_existing_atom(Chars) of
         Name -> registered_as(Name, Shown)

@@ -21,11 +21,12 @@
 %% The smallest value that is reported: milliseconds, bytes, or messages.
 -type at() :: pos_integer() | none.
 
-%% Larger numbers are refused: the VM takes them as small integers.
+%% Larger values are reduced to this one, because the VM takes only small
+%% integers.
 -define(MAX, (1 bsl 50)).
 
-%% @doc Returns the event and its threshold, and the default if the text has none.
-%% Returns `none' if the text is another spec.
+%% @doc Returns the event and its threshold. If the text has no threshold, returns
+%% the default. Returns `none' if the text is a spec of another kind.
 -spec read(string()) ->
           none | {ok, event(), at()} | {error, Position :: pos_integer(), iolist()}.
 read(Chars) ->
@@ -78,8 +79,8 @@ threshold(Unit, Rest) ->
             value(Unit, Number, string:lowercase(Word))
     end.
 
-%% A time without a unit would be seconds in other options and milliseconds in the
-%% VM's, so it needs its unit.
+%% A time must have a unit. Without one it would be unclear: other options of the
+%% command take seconds, the VM takes milliseconds.
 value(Unit, Number, Word) ->
     case lists:keyfind(Word, 1, units(Unit)) of
         {_, Factor} ->

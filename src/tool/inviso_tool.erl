@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Sessions on top of {@link inviso}. A session traces a set of nodes.
-%% Trace cases can be activated and deactivated during a session. The history of
-%% the session contains all activations and commands. The tool repeats them on a
-%% node that was down and is connected again.
+%% @doc A tool for sessions, built on {@link inviso}. A session traces a set of
+%% nodes. During a session, trace cases can be activated and deactivated. The
+%% history of the session contains all activations and commands. When a node that
+%% was down is connected again, the tool repeats the history there.
 %%
 %% ```
 %% 1> inviso_tool:start([{nodes, [a@host, b@host]}, {dir, "cases"},
@@ -15,12 +15,11 @@
 %% 6> inviso_tool:stop().
 %% '''
 %%
-%% {@link inviso_tool_conf} describes the start options. Trace cases are files
-%% of {@link inviso_case}. The variable `Nodes' in a trace case contains the
-%% nodes that trace when the trace case runs. Each trace case runs in a separate
-%% process on the control component's node. The tool is not linked to its
-%% starter. When the tool ends, control component and runtime components end
-%% too.
+%% {@link inviso_tool_conf} describes the start options. Trace cases are files of
+%% {@link inviso_case}. When a trace case runs, its variable `Nodes' contains the
+%% nodes that trace at this time. Each trace case runs in a separate process on
+%% the control component's node. The tool is not linked to its starter. When the
+%% tool ends, control component and runtime components end too.
 %%
 %% The tool asks nodes for their states. A node has one of these states:
 %%
@@ -31,9 +30,9 @@
 %% down
 %% '''
 %%
-%% The tool sends no requests to nodes that are down, and answers do not contain
-%% them. In a system that is not distributed, an answer is the result of the
-%% only node instead of a list.
+%% The tool sends no requests to nodes that are down, and its answers do not
+%% contain these nodes. In a system that is not distributed, an answer is the
+%% result of the only node instead of a list.
 -module(inviso_tool).
 
 -export([start/0, start/1, stop/0, stop/1, reconnect_nodes/0,
@@ -77,9 +76,9 @@ stop(KeepNodes) -> call({stop, KeepNodes}).
 -spec reconnect_nodes() -> {ok, per_node()} | term().
 reconnect_nodes() -> call({reconnect_nodes, all}).
 
-%% @doc Connects again to these nodes. A node is then `inactive'. But if its
-%% runtime component still runs, the tool adopts this component, which keeps its
-%% state.
+%% @doc Connects again to these nodes. If the runtime component of a node still
+%% runs, the tool adopts it, and the node keeps its state. Otherwise the node
+%% becomes `inactive'.
 -spec reconnect_nodes(node() | nodes()) -> {ok, per_node()} | term().
 reconnect_nodes(Node) when is_atom(Node) -> reconnect_nodes([Node]);
 reconnect_nodes(Nodes) -> call({reconnect_nodes, Nodes}).
@@ -96,7 +95,8 @@ start_session() -> start_session([]).
           {ok, {pos_integer(), term()}} | {error, term()}.
 start_session(MoreArgs) -> call({start_session, MoreArgs}).
 
-%% @doc Makes all nodes that do not trace join the session.
+%% @doc Does the same as {@link reinitiate_session/1}, for all nodes that do not
+%% trace.
 -spec reinitiate_session() -> {ok, term()} | {error, term()}.
 reinitiate_session() -> call({reinitiate_session, all}).
 
@@ -110,9 +110,9 @@ reinitiate_session(Nodes) -> call({reinitiate_session, Nodes}).
 -spec restore_session() -> {ok, {pos_integer(), term()}} | {error, term()}.
 restore_session() -> call({restore_session, last, []}).
 
-%% @doc Starts a session with the history in a file; or, if the argument is
-%% a list of arguments for the tracerdata generator, with the history of
-%% the last session.
+%% @doc If the argument is a file name, starts a session with the history in this
+%% file. Otherwise the argument is a list of arguments for the tracerdata
+%% generator; then starts a session with the history of the last session.
 -spec restore_session(file:filename() | [term()]) ->
           {ok, {pos_integer(), term()}} | {error, term()}.
 restore_session([C | _] = File) when is_integer(C) ->
@@ -136,7 +136,7 @@ stop_session() -> call(stop_session).
 -spec reset_nodes() -> term().
 reset_nodes() -> call({reset_nodes, all}).
 
-%% @doc Like {@link reset_nodes/0}, on some nodes.
+%% @doc Like {@link reset_nodes/0}, on the nodes `Nodes'.
 -spec reset_nodes(nodes()) -> term().
 reset_nodes(Nodes) -> call({reset_nodes, Nodes}).
 
@@ -164,7 +164,7 @@ sync_rtc(Case, Bindings) -> sync_rtc(Case, Bindings, ?CASE_MS).
 sync_rtc(Case, Bindings, Timeout) -> sync_call({rtc, Case, Bindings}, Timeout).
 
 %% @doc Deactivates a trace case, and returns before this is done. The variables
-%% have the values that the activation gave them.
+%% of the trace case have the same values as at its activation.
 -spec dtc(atom(), term()) -> ok | {error, term()}.
 dtc(Case, Id) -> call({dtc, Case, Id, async}).
 
@@ -190,9 +190,8 @@ reactivate() -> reactivate(node()).
 -spec reactivate(node()) -> ok | {error, term()}.
 reactivate(Node) -> call({reactivate, Node}).
 
-%% @doc Saves the history for {@link restore_session/1}, without trace
-%% cases that were deactivated. A relative name is relative to the
-%% directory of histories.
+%% @doc Saves the history for {@link restore_session/1}, without trace cases that
+%% were deactivated. A relative file name is relative to the option `history_dir'.
 -spec save_history(file:filename()) ->
           {ok, file:filename()} | {error, term()}.
 save_history(File) -> call({save_history, File}).
@@ -201,10 +200,10 @@ save_history(File) -> call({save_history, File}).
 -spec get_autostart_data(term()) -> {ok, term()} | {error, term()}.
 get_autostart_data(Dependency) -> call({get_autostart_data, all, Dependency}).
 
-%% @doc Returns the data that an autostart needs to repeat the history: the
-%% files of active trace cases and the calls, and for each node its options and
-%% its tracerdata generator with all arguments. `Dependency' is the option
-%% `{dependency, How}' of {@link inviso:add_nodes/3}, or only `How'.
+%% @doc Returns the data with which an autostart can repeat the history. For all
+%% nodes: the files of active trace cases, and the calls. For each node: its
+%% options, and its tracerdata generator with all arguments. `Dependency' is the
+%% option `{dependency, How}' of {@link inviso:add_nodes/3}, or only `How'.
 -spec get_autostart_data(nodes(), term()) -> {ok, term()} | {error, term()}.
 get_autostart_data(Nodes, Dependency) ->
     call({get_autostart_data, Nodes, Dependency}).
@@ -234,7 +233,7 @@ get_session_data() -> call(get_session_data).
 -spec flush() -> term().
 flush() -> call({flush, all}).
 
-%% @doc Like {@link flush/0}, on some nodes.
+%% @doc Like {@link flush/0}, on the nodes `Nodes'.
 -spec flush(nodes()) -> term().
 flush(Nodes) -> call({flush, Nodes}).
 

@@ -1,31 +1,29 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc The options of {@link inviso_tool}. They are arguments of {@link
-%% inviso_tool:start/1}, or terms in a file. The file is named by the argument
-%% `config_file', or else by the parameter `inviso_tool_config_file' of the
-%% application `inviso', or else by the environment variable of the same name.
-%% An argument overrides a term of the file.
+%% inviso_tool:start/1}, or terms in a file. An argument overrides a term of the
+%% file. The argument `config_file' names the file. If it is missing, the
+%% parameter `inviso_tool_config_file' of the application `inviso' does; if that
+%% is missing too, the environment variable of the same name does.
 %%
 %% ```
 %% {nodes, [Node] | local_runtime}   nodes to trace (default: this node)
-%% {c_node, Node}                    node of the control component (default:
-%% this
+%% {c_node, Node}                    node of the control component (default: this
 %%                                   node)
 %% {dir, Dir}                        directory of trace cases and their
 %%                                   definitions (default: ".")
 %% {tc_def_file, File}               definitions of trace cases, in `dir' or the
 %%                                   current directory
-%% {initial_tcs, [{Name, Values}]}   activated when a session begins {tdg, {M,
-%% F, Args}}               tracerdata generator (see inviso_tool_lib) {optg, {M,
-%% F, Args}}              M:F(Node, Args...) -> {ok, Options}: options
+%% {initial_tcs, [{Name, Values}]}   trace cases that are activated when a session
+%%                                   begins
+%% {tdg, {M, F, Args}}               tracerdata generator (see inviso_tool_lib)
+%% {optg, {M, F, Args}}              M:F(Node, Args...) -> {ok, Options}: options
 %%                                   of inviso:add_nodes/3 for the node
-%% {regexp_node, Node}               Node, or the first available node if Node
-%% is
-%%                                   down, expands regular expressions for
-%%                                   modules in patterns of inviso_tool:inviso/2
+%% {regexp_node, Node}               the node that expands regular expressions for
+%%                                   modules in patterns of inviso_tool:inviso/2;
+%%                                   if it is down, the first available node
 %%                                   (default: each node, for its own modules)
 %% {history_dir, Dir}                directory of histories (default: `dir')
-%% {keep_nodes, [Node]}              nodes whose runtime components continue
-%% when
+%% {keep_nodes, [Node]}              nodes whose runtime components continue when
 %%                                   the tool ends
 %% {debug, off | Level}
 %% '''

@@ -10,9 +10,10 @@
 
 -export_type([history/0, item/0, done/0]).
 
-%% Numbered items; the latest item is the head. Deactivating a trace case
-%% removes its activation from the history. The deactivation itself stays, for
-%% nodes on which the activation was already repeated.
+%% A list of numbered items, the latest first. When a trace case is deactivated,
+%% its activation is removed from the history. The deactivation is an item too,
+%% because it must be repeated on nodes on which the activation was already
+%% repeated.
 -opaque history() :: [{pos_integer(), item()}].
 -type item() :: {inviso, Function :: atom(), Args :: [term()]}
               | {tc, {Name :: atom(), Id :: term(), on | off | run},
@@ -52,8 +53,8 @@ is_off(_) -> false.
 -spec nothing_done() -> done().
 nothing_done() -> {0, []}.
 
-%% @doc Returns the items that must still be repeated on a node, and the node's
-%% position after that.
+%% @doc Returns the items that must still be repeated on a node with this
+%% position, and the node's position afterwards.
 -spec since(done(), history()) -> {[item()], done()}.
 since({Last, Active}, History) ->
     New = lists:reverse([Item || {N, Item} <- History, N > Last]),
@@ -80,9 +81,9 @@ active(History) ->
     [{{Name, Id}, Bindings}
      || {tc, {Name, Id, on}, _, Bindings} <- items(History)].
 
-%% @doc Repeats an item on some nodes. The variable `Nodes' of a trace case
-%% contains these nodes. For a trace case, returns the value of its last
-%% expression.
+%% @doc Repeats an item on the nodes `Nodes'. If the item is a trace case, its
+%% variable `Nodes' contains these nodes, and the function returns the value of
+%% the trace case's last expression.
 -spec do(item(), node(), [node()]) ->
           {ok, term()} | {error, {faulty_tracecase, term()} | {badrpc, term()}}.
 do({inviso, Function, Args}, Control, Nodes) ->

@@ -13,11 +13,12 @@
 
 -type args() :: [term(), ...].
 
-%% How long to wait for an answer: longer than functions of the API wait.
+%% How long to wait for an answer, in ms: longer than the functions of the API
+%% wait (60 s).
 -define(TIMEOUT, 65000).
 
-%% @doc Returns tracerdata with a log and a ti file. Their names contain the
-%% node and the time.
+%% @doc Returns tracerdata with a log and a ti file (trace information file). The
+%% names of both files contain the node and the time.
 -spec std_tdg(node(), calendar:datetime()) -> [{trace | ti, {file, string()}}].
 std_tdg(Node, {{Y, Mo, D}, {H, Mi, S}}) ->
     Name = lists:flatten(io_lib:format("~ts_~b-~b-~b_~b-~b-~b",
@@ -51,16 +52,16 @@ inviso_cmd(Node, Function, Args) ->
         exit:{exception, Why} -> {error, {badrpc, Why}}
     end.
 
-%% @doc See {@link inviso_rt_lib:debug/3}.
+%% @doc Prints `What' and `Description' (see {@link inviso_rt_lib:debug/3}).
 -spec debug(term(), term(), term()) -> ok.
 debug(Level, What, Description) ->
     inviso_rt_lib:debug(Level, What, Description).
 
 %% @doc Replaces a pattern whose module is a regular expression by a pattern for
-%% each matching module of a node. An expression that is a plain word matches
-%% each name that contains the word, and `"*"' matches every name. A pattern
-%% with an invalid expression is returned unchanged, so that the nodes report
-%% the error.
+%% each matching module of a node. If the expression is a plain word, it matches
+%% each name that contains the word; `"*"' matches every name. A pattern with an
+%% invalid expression is returned unchanged, so that the traced nodes report the
+%% error.
 -spec expand_pattern(node(), term()) -> [term()] | badrpc.
 expand_pattern(Node, Pattern)
   when is_tuple(Pattern), tuple_size(Pattern) > 0,

@@ -7,10 +7,10 @@
 %%       '--spawns--> a trace case, or repeats the history on one node
 %% '''
 %%
-%% The process stores the session, the session's history, the active trace
-%% cases, and the nodes on which tracing could not begin. It does not store the
-%% status of nodes, but asks the nodes. Spawned processes do long work and
-%% return the result as exit reason. They are killed when the session ends.
+%% The process stores the session, the session's history, the active trace cases,
+%% and the nodes on which tracing could not begin. It does not store the status of
+%% nodes, but asks the nodes. Spawned processes do long work, and return their
+%% results as exit reasons. When the session ends, these processes are killed.
 -module(inviso_tool_server).
 
 -behaviour(gen_server).
@@ -26,8 +26,8 @@
 
 -record(tool, {conf :: inviso_tool_conf:conf(),
                number = 0 :: non_neg_integer(),
-               %% generator arguments (except the node) of the current session,
-               %% and of the latest session
+               %% the arguments, except the node, of the tracerdata generator: in
+               %% the current session, and in the latest session
                session = none :: none | [term(), ...],
                last = none :: none | [term(), ...],
                %% nodes on which tracing could not begin in this session
@@ -37,8 +37,8 @@
                    :: inviso_tool_history:history(),
                work = #{} :: #{reference() => {pid(), work()}}}).
 
-%% The work of a spawned process: to run a trace case, or to repeat the history
-%% on a node.
+%% The work of a spawned process. `tc': it runs a trace case. `node': it repeats
+%% the history on a node.
 -type work() :: {tc, inviso_tool_history:item(), none | gen_server:from()}
               | {node, node(), inviso_tool_history:done()}.
 
@@ -95,8 +95,8 @@ wrong_nodes(Nodes) ->
 request({stop, Keep}, _From, #tool{conf = #{keep_nodes := Always}} = T) ->
     Nodes = up(T),
     Kept = [{N, kept(N, T)} || N <- Nodes, lists:member(N, Keep ++ Always)],
-    %% Stops the runtime components now. Otherwise they would end some time
-    %% after this process.
+    %% Stops the other runtime components now. Otherwise they would continue for
+    %% some time after the end of this process.
     Stopped = answers(stop_nodes, [N || N <- Nodes,
                                         not lists:keymember(N, 1, Kept)],
                       [], T),
@@ -265,8 +265,8 @@ cmd(Function, Args, #tool{conf = #{c_node := Control, debug := Level}}) ->
     ok = inviso_tool_lib:debug(Level, {Function, Args}, Result),
     Result.
 
-%% Returns the answers of some nodes as a list, also in a system that is
-%% not distributed.
+%% Returns the answers of nodes as a list, even in a system that is not
+%% distributed.
 answers(_Function, [], _Args, _T) ->
     [];
 answers(Function, Nodes, Args, T) ->
@@ -320,8 +320,8 @@ options(Node, #tool{conf = #{optg := {M, F, Args}}}) ->
         Class:Reason -> {error, {bad_optg, {Class, Reason}}}
     end.
 
-%% Connects again to a node that is down. If a process is still working for the
-%% node, ends that process first.
+%% Connects again to a node that is down. If a spawned process still works for
+%% this node, kills that process first.
 reconnect(Node, T) ->
     case status(Node, T) of
         unknown ->
@@ -447,10 +447,10 @@ tracerdata(Nodes, Args, #tool{conf = #{tdg := {M, F, _}}}) ->
         Class:Reason -> {error, {bad_tdg, {Class, Reason}}}
     end.
 
-%% Activates the initial trace cases on the nodes that start tracing now. A node
-%% that already traces has trace cases already. The trace cases are activated
-%% even if `Nodes' is empty, so that they are in the history for nodes that join
-%% later.
+%% Activates the initial trace cases on the nodes that start tracing now. Nodes
+%% that trace already have their trace cases. The initial trace cases are
+%% activated even if `Nodes' is empty, so that the history contains them for nodes
+%% that join later.
 begun(Nodes, #tool{conf = #{initial_tcs := Cases}} = T) ->
     Numbered = lists:zip(lists:seq(1, length(Cases)), Cases),
     lists:foldl(fun({N, {Name, Bindings}}, Acc) ->
@@ -491,8 +491,8 @@ saved(Path, History) ->
         {error, Why} -> {error, {write_file, Why}}
     end.
 
-%% Returns the autostart data of a node. Before the first session, the generator
-%% arguments are those of a session that would start now.
+%% Returns the autostart data of a node. Before the first session, it contains the
+%% generator arguments that a session would have if it started now.
 autostart_data(Node, Dependency, T) ->
     #tool{conf = #{tdg := {M, F, Own}}, last = Last} = T,
     Args = case Last of
@@ -629,8 +629,8 @@ deactivate(Name, Id, From, #tool{active = Active} = T) ->
                                                              deactivating}}})
     end.
 
-%% Finds a trace case, and checks that its variables have values. The tool
-%% itself gives `Nodes' a value.
+%% Finds the definition of a trace case, and checks that `Bindings' contains all
+%% its variables except `Nodes', which the tool binds.
 definition(Name, Bindings, #tool{conf = #{cases := Cases}})
   when length(Bindings) >= 0 ->
     case maps:find(Name, Cases) of
@@ -684,8 +684,8 @@ case_done({tc, {Name, Id, How}, _, _} = Item, Result, T) ->
             T#tool{active = maps:remove(Key, Active),
                    history = inviso_tool_history:add(Item, History)};
         {off, _} ->
-            %% The trace case stays active, so that the user can
-            %% deactivate it again.
+            %% The deactivation has failed. The trace case stays active, so that
+            %% the user can try again to deactivate it.
             Tc = maps:get(Key, Active),
             T#tool{active = Active#{Key := Tc#tc{phase = active}}}
     end.
@@ -721,8 +721,9 @@ command(_, Args, T) ->
 add_item(Item, #tool{history = History} = T) ->
     T#tool{history = inviso_tool_history:add(Item, History)}.
 
-%% Expands the regular expressions for modules in patterns, if the option
-%% `regexp_node' names a node that does this for all nodes.
+%% If the option `regexp_node' names a node, that node expands the regular
+%% expressions for modules in patterns, for all nodes. Otherwise each node expands
+%% them itself.
 expanded(Function, Args, Nodes, #tool{conf = #{regexp_node := Node}})
   when Node =/= none, (Function =:= tp orelse Function =:= tpl
                        orelse Function =:= ctp orelse Function =:= ctpl) ->
@@ -751,8 +752,8 @@ at_one_of([Node | Rest], Patterns) ->
         false -> {ok, [lists:append(Expanded)]}
     end.
 
-%% Returns `kept' for a command that goes into the history, `passing' for a
-%% command that does not, and `no' for other functions.
+%% Returns `kept' for a command that is added to the history, `passing' for a
+%% command that is not added, and `no' for a function that is not a command.
 is_command(suspend, 1) -> passing;
 is_command(cancel_suspension, 0) -> passing;
 is_command(Function, Arity) ->

@@ -4,9 +4,9 @@
 %% spooler and its namer (inviso_names), watches the tracer's owner and the spooler,
 %% takes clock anchors for the log, and closes the tracer.
 %%
-%% The keeper has no supervisor. If the keeper is killed, the VM notifies the
-%% library, which closes the tracer. The spooler then finds its port closed,
-%% completes the log and ends.
+%% The keeper has no supervisor. If the keeper is killed, the VM notifies the NIF
+%% library, which closes the tracer. The keeper's port closes with it; the spooler
+%% sees this, completes the log and ends.
 -module(inviso_keeper).
 
 -export([start/1, all/0, processes/1, info/1, filter/2, keep/3, remember/2,
@@ -18,16 +18,17 @@
 
 -define(ANCHOR_MS, 1000).
 -define(POLL_MS, 2).
-%% How long to wait for the spooler to flush or to complete the log. Longer than the
-%% 5 s after which the spooler gives up writing.
+%% How long to wait for the spooler to flush or to complete the log. This is
+%% longer than 5 s, after which the spooler gives up a failed write.
 -define(CLOSE_MS, 15000).
 -define(START_MS, 10000).
 -define(SETTLE_MS, 5000).
-%% The longest delay before a spooler that has died is started again. The first
-%% delay is 0, and each delay is longer than the delay before.
+%% When a spooler has died, the next one is started after a delay of at most this
+%% time. The first delay is 0, and each further delay is longer.
 -define(RESTART_MAX_MS, 5000).
-%% How long open/2 waits for the registered names, and how long a flush and the close
-%% wait for other names. Without them the log is complete, except for names.
+%% NAMED_MS: how long open/2 waits until the registered names are written.
+%% NAMES_MS: how long flush and close wait until other names are written. After a
+%% longer time only names are missing in the log.
 -define(NAMED_MS, 5).
 -define(NAMES_MS, 100).
 
@@ -71,9 +72,10 @@ start(Opts) ->
             {error, Reason}
     end.
 
-%% Returns all keepers of this node, with the paths of their logs. Keepers of
-%% tracers that deliver are included and have no path. A keeper is listed before
-%% open/2 returns the tracer, and as long as the keeper needs code of other modules.
+%% Returns all keepers of this node, with the paths of their logs. A tracer that
+%% delivers its events to a process has no log, so its keeper is listed without a
+%% path. A keeper is listed before open/2 returns the tracer, and as long as the
+%% keeper needs code of other modules.
 -spec all() -> [{pid(), Log :: binary() | none}].
 all() ->
     try inviso_tracer:nif_keepers() of
@@ -82,7 +84,7 @@ all() ->
         error:_ -> []
     end.
 
-%% Returns the keeper of a tracer and the keeper's other processes.
+%% Returns the keeper of a tracer, and the processes that belong to the keeper.
 -spec processes(pos_integer()) -> [pid()].
 processes(Handle) ->
     case keeper(Handle) of
@@ -104,7 +106,8 @@ linked(Pid) ->
 info(Handle) ->
     call(Handle, info).
 
-%% Replaces the filter. The library does this at once, without the keeper.
+%% Replaces the filter. The calling process does this itself, through the NIF
+%% library, so it does not wait for the keeper.
 -spec filter(pos_integer(), inviso_opts:filter()) ->
           ok | {error, closed | {filter, binary()}}.
 filter(Handle, Filter) ->
@@ -119,7 +122,8 @@ filter(Handle, Filter) ->
         error:not_loaded -> {error, closed}
     end.
 
-%% Writes notes into the log, and waits for this at most `Ms' milliseconds.
+%% Writes notes into the log, and waits at most `Ms' milliseconds until they are
+%% written.
 -spec keep(pos_integer(), [inviso_names:note()], non_neg_integer()) -> ok.
 keep(Handle, Notes, Ms) ->
     case call(Handle, namer) of
@@ -127,8 +131,8 @@ keep(Handle, Notes, Ms) ->
         _ -> ok
     end.
 
-%% Takes notes that are written already. They are written again when names are
-%% written again.
+%% Stores notes that the caller has written already. They are written again
+%% whenever names are written again.
 -spec remember(pos_integer(), [inviso_names:note()]) -> ok.
 remember(Handle, Notes) ->
     case keeper(Handle) of
@@ -140,7 +144,7 @@ remember(Handle, Notes) ->
 flush(Handle) ->
     call(Handle, flush).
 
-%% Does what flush/1 does, but the calling process itself waits, for at most `Ms'
+%% Starts a flush. The calling process itself waits until it is done, at most `Ms'
 %% milliseconds.
 -spec flush(pos_integer(), non_neg_integer()) -> ok | {error, term()}.
 flush(Handle, Ms) ->
@@ -189,8 +193,8 @@ init({Caller, Ref}, Opts) ->
         false ->
             ok;
         {ok, K} ->
-            %% The time limit starts here, because the caller could not trace
-            %% before.
+            %% The tracer's time limit begins now: earlier the caller had no
+            %% tracer with which to trace.
             _ = inviso_tracer:nif_begin(K#keeper.handle),
             Caller ! {Ref, {ok, {inviso_tracer, K#keeper.handle}}},
             _ = loop(K),
@@ -200,10 +204,11 @@ init({Caller, Ref}, Opts) ->
     end.
 
 %% Opens the tracer. After the caller's death another process may search for
-%% keepers, and remove the code if it finds none. If the caller is still alive when
-%% the tracer is open, such a search finds this keeper. If the caller is dead, the
-%% search may be over and the code of other modules removed. So the keeper then only
-%% ends, and the library closes the tracer.
+%% keepers, and remove inviso's code if it finds none. If the caller is still
+%% alive when the tracer is open, a later search finds this keeper. If the caller
+%% is dead, the search may be over, and the code of other modules may be removed.
+%% So in this case the keeper calls no other module: it ends, and the NIF library
+%% closes the tracer.
 open(Caller, #{path := Path, ring_path := RingPath, redact := Redact,
                numbers := Numbers} = Opts) ->
     Texts = {Path, RingPath, atom_to_binary(node()),
@@ -271,7 +276,7 @@ started(K) ->
 failure(#{posix := Posix, error := Text}) ->
     {log, Posix, Text}.
 
-%% Closes a tracer that was not returned to the process that wanted to open it.
+%% Closes a tracer after a step of opening it has failed.
 abandon(K, Reason) ->
     ok = inviso_names:stop(K#keeper.names),
     retire(K, closed),
@@ -318,8 +323,8 @@ loop(K = #keeper{handle = Handle, owner = Owner, port = Port}) ->
             loop(K)
     end.
 
-%% Ends the processes that wait for a flush. The callers of flush/1 monitor the
-%% keeper, so they notice that the keeper has ended.
+%% Ends the processes that flush_log/3 has started. The callers of flush/1 monitor
+%% the keeper, so they notice its end.
 end_flushes() ->
     {links, Links} = process_info(self(), links),
     _ = [exit(P, shutdown) || P <- Links, is_pid(P)],
@@ -334,8 +339,9 @@ answer_all(Result) ->
     after 0 -> ok
     end.
 
-%% Takes a clock anchor. If the library was unloaded, its tracers are closed, and
-%% this returns `closed' too.
+%% Takes a clock anchor: writes the present times of several clocks. Returns
+%% `closed' if the tracer is closed, or if the NIF library was unloaded, which
+%% closes its tracers.
 anchor(Handle) ->
     try {inviso_tracer:nif_anchor(Handle), inviso_tracer:nif_gone()} of
         {ok, Gone} ->
@@ -347,8 +353,9 @@ anchor(Handle) ->
         error:_ -> closed
     end.
 
-%% Called each second. If tracers were retired since the last call, settles the
-%% schedulers. A tracer that has reached a limit counts as retired.
+%% Called each second. If tracers were retired since the last call, runs a process
+%% on each scheduler (settle/1), so that the VM can remove these tracers safely. A
+%% tracer that has reached a limit counts as retired.
 ticked(Gone, K = #keeper{restart_ms = Ms}) ->
     _ = Gone =:= K#keeper.gone orelse settle(0),
     K#keeper{restart_ms = max(0, Ms - 100), gone = Gone}.
@@ -392,9 +399,9 @@ open_spooler(Args) ->
     open_port({spawn_executable, spooler()},
               [{args, Args}, exit_status, binary, use_stdio, {cd, "/"}]).
 
-%% Gives the shared memory to the spooler through the socket. Another process that
-%% connects first is refused, and the wait begins again. Errors are caught because
-%% the code may be removed meanwhile.
+%% Gives the shared memory to the spooler through the socket. If another process
+%% connects first, it is refused, and this function waits again. Errors are caught
+%% because the code may be removed meanwhile.
 give(Handle, Deadline) ->
     try inviso_tracer:nif_give(Handle) of
         false -> erlang:monotonic_time(millisecond) < Deadline
@@ -414,8 +421,9 @@ spool(#keeper{handle = Handle}) ->
 spool_state(Number) ->
     element(Number + 1, spool_states()).
 
-%% Returns the name of an errno that opening or writing a file can cause. libc's own
-%% table is not available on all nodes to which this module is brought.
+%% Returns the name of an errno that opening or writing a file can cause. It does
+%% not use libc's table, which is not available on every node to which a client
+%% sends this module.
 posix(0) -> undefined;
 posix(Errno) -> maps:get(Errno, posix_names(), Errno).
 
@@ -425,8 +433,8 @@ posix_names() ->
       23 => enfile, 24 => emfile, 27 => efbig, 28 => enospc, 30 => erofs,
       36 => enametoolong, 40 => eloop, 122 => edquot}.
 
-%% Waits until `Fun' returns true for the spooler's state. Starts the spooler again
-%% if it dies meanwhile. Returns {ok | {error, Reason}, K}.
+%% Waits until `Fun' returns true for the spooler's state. If the spooler dies
+%% meanwhile, starts another one. Returns {ok | {error, Reason}, K}.
 await_spooler(K, Fun, Deadline) ->
     #{state := State} = Spool = spool(K),
     Late = erlang:monotonic_time(millisecond) > Deadline orelse hopeless(K),
@@ -485,9 +493,8 @@ await_more(K = #keeper{port = Port, ended = {Before, N}}) ->
             K
     end.
 
-%% Wakes the spooler: any byte on its port ends its wait. If the spooler has not
-%% read the last byte, no other byte is sent, because `halt' waits until the port's
-%% queue is empty.
+%% Wakes the spooler by a byte on its port. Sends no byte if the last one is still
+%% in the port's queue, because `halt' waits until this queue is empty.
 wake(#keeper{port = Port}) ->
     case is_port(Port) andalso erlang:port_info(Port, queue_size) of
         {queue_size, 0} ->
@@ -509,8 +516,8 @@ deadline(Ms) ->
 %%---------------------------------------------------------------------------
 %% Flush
 
-%% A new process waits for names and for the spooler, so that the keeper can handle
-%% other messages.
+%% Starts a flush. A new process waits for names and for the spooler, so that the
+%% keeper can handle other messages.
 flush_log(#keeper{handle = Handle, names = Names} = K, From, Ref) ->
     wake(K),
     Ms = inviso_deadline:ms(?CLOSE_MS),
@@ -578,17 +585,19 @@ await_quiet(Handle) ->
         _ -> ok
     end.
 
-%% Frees a tracer that is retired and that no thread uses. The schedulers are
-%% settled first, so that they are settled when a process finds the tracer closed.
+%% Frees a tracer that is retired and that no thread uses. Settles the schedulers
+%% first (settle/1): as soon as a process finds the tracer closed, the VM can
+%% remove the tracer safely.
 -spec free(pos_integer()) -> ok.
 free(Handle) ->
     _ = inviso_tracer:nif_gone() > 0 andalso settle(?SETTLE_MS),
     _ = inviso_tracer:nif_free(Handle),
     ok.
 
-%% Settles the schedulers (c_src/nif/retire.h): starts a process on each, and waits
-%% at most `Ms' milliseconds for these processes, because a busy scheduler may run
-%% its process late.
+%% Settles the schedulers: starts a process on each. After a scheduler has run
+%% this process, the VM can remove retired tracers there without a crash
+%% (c_src/nif/retire.h). Waits at most `Ms' milliseconds for these processes,
+%% because a busy scheduler may run its process late.
 -dialyzer({nowarn_function, [settle/1, settle_on/1, await_down/2]}).
 settle(Ms) ->
     Until = deadline(Ms),
@@ -599,8 +608,8 @@ settle(Ms) ->
 
 %% Starts the process on scheduler `N'. The option `scheduler' is undocumented. If
 %% the VM has no room for another process, this scheduler is settled when the next
-%% tracer is retired. A late process may find the code removed, so errors are
-%% caught.
+%% tracer is retired. When the process runs late, the code may be removed already,
+%% so errors are caught.
 settle_on(N) ->
     Here = fun() -> try inviso_tracer:nif_settle() catch error:_ -> gone end end,
     try
@@ -621,9 +630,9 @@ await_down(Mon, Until) ->
             demonitor(Mon, [flush])
     end.
 
-%% Removes the file of the rings, because everything in it is in the log. The
-%% spooler would remove the file after the death of the node. The keeper removes it
-%% earlier, so that the file is removed when close/1 returns.
+%% Removes the file of the rings: the log contains everything that is in it. The
+%% spooler would remove the file only after the death of the node, but it must be
+%% gone when close/1 returns.
 remove_ring(<<>>) -> ok;
 remove_ring(Path) -> file:delete(Path).
 

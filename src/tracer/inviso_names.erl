@@ -2,48 +2,53 @@
 %%
 %% The namer is a process of a keeper. It writes names of processes into the
 %% tracer's log, as notes (c_src/abi/event.h): first the names that are registered
-%% when the tracer opens, and later one name for each process that was recorded. It
-%% also writes other notes that explain terms: the node's language, and what keep/3
-%% is given.
+%% when the tracer opens, and later one name for each process that was recorded.
+%% It also writes other notes that readers need to print terms: the node's
+%% language, and the notes that keep/3 passes to it.
 %%
-%% process_info/2 waits for a process that does not yield. So neither the keeper nor
-%% the namer calls it, but the asker, a process of the namer. If a process does not
-%% answer in time, the namer kills the asker, and a new asker goes on with the other
-%% processes.
+%% If a process does not yield, process_info/2 waits for it. So neither the keeper
+%% nor the namer calls process_info/2; the namer's helper process, the asker,
+%% does. If a process does not answer in time, the namer kills the asker and
+%% starts a new one, which asks the remaining processes.
 -module(inviso_names).
 
 -export([start_link/2, await/2, keep/3, remember/2, last/2, stop/1, name_of/1]).
 -export_type([note/0]).
 -export([init/3, ask/2]).
 
-%% The most registered names that are written when the tracer opens.
+%% At most this many registered names are written when the tracer opens.
 -define(MAX_REGISTERED, 10000).
-%% The most processes that are asked for their names in a second.
+%% At most this many processes are asked for their names in a second.
 -define(BUDGET, 1000).
 %% How long to wait for the name of one process.
 -define(STUCK_MS, 50).
-%% The first and the longest pause between two rounds.
+%% The first and the longest pause between two rounds. In a round the namer gets
+%% the names of newly recorded processes and writes them.
 -define(FIRST_MS, 20).
 -define(LONGEST_MS, 50).
 %% How many processes each of the two tables of known processes may have.
 -define(MAX_KNOWN, 5000).
-%% The most notes that nif_note/2 takes, and the bytes that a note needs about.
+%% MAX_NOTES: nif_note/2 takes at most this many notes. NOTE_BYTES: about the size
+%% of a note.
 -define(MAX_NOTES, 256).
 -define(NOTE_BYTES, 32).
-%% How often a note is tried again if the ring is full.
+%% If the ring is full, a note is tried again this many times.
 -define(MAX_TRIES, 50).
-%% The dictionary of a process with a larger heap, in words, is not asked for. A
-%% busy process has much garbage in its heap, and space that is free.
+%% If a process has a larger heap than this, in words, the asker does not read its
+%% dictionary. The bound is high, because the heap of a busy process also contains
+%% garbage and free space.
 -define(MAX_HEAP, 500000).
-%% A process that has got more than this of a dictionary, in words, collects it.
+%% After the asker has read the dictionary of a process with a larger heap than
+%% this, in words, the asker collects its garbage.
 -define(LARGE_HEAP, 30000).
 %% The longest label that is written, in bytes of the external term format.
 -define(MAX_LABEL, 4096).
 %% Names that are written again at the beginning of a file take at most this part
 %% of the file.
 -define(FILE_PART, 8).
-%% A flight recorder writes its names again after this many events. If it has
-%% new names, it writes them after a time that doubles each time.
+%% The namer of a flight recorder writes all names again after AGAIN_EVENTS
+%% events. If there are new names, it does so after a time that is first AGAIN_MS
+%% and doubles each time.
 -define(AGAIN_EVENTS, 100000).
 -define(AGAIN_MS, 1000).
 -define(STOP_MS, 1000).
@@ -62,8 +67,8 @@
 
 -record(names,
         {handle :: pos_integer(),
-         %% When names are written again: if events were overwritten (flight
-         %% recorder), or if the spooler has begun another file.
+         %% When names are written again. `newest': if a flight recorder has
+         %% overwritten events. `file': if the spooler has begun another file.
          again :: never | newest | {file, non_neg_integer()},
          %% the items of process_info/2 that a process is asked for
          items :: [term()],
@@ -73,17 +78,17 @@
          most :: pos_integer(),
          repeat :: pos_integer(),
          asker :: pid(),
-         %% The processes that the asker asks, in this order, and the time since
-         %% which it has waited for the first of them.
+         %% The processes that the asker has still to ask, in this order, and the
+         %% time at which it began to ask the first of them.
          asked = [] :: [pid()],
          since = 0 :: integer(),
          todo = [] :: [note()], % notes that are not written yet
-         %% Notes that do not belong to a process. They are written again like
-         %% names.
+         %% Notes that do not belong to a process. They are written again together
+         %% with the names.
          kept = [] :: [note()],
          tries = 0 :: non_neg_integer(),
-         %% Processes that need not be asked, with their notes. A full `recent'
-         %% replaces `earlier'.
+         %% Processes that need not be asked again, with their notes. When
+         %% `recent' is full, it becomes `earlier', and a new `recent' begins.
          recent = #{} :: known(),
          earlier :: known(),
          budget = ?BUDGET :: integer(),
@@ -114,8 +119,8 @@ await(none, _Ms) ->
 await(Namer, Ms) ->
     receive {named, Namer} -> ok after Ms -> ok end.
 
-%% Writes notes, and waits for this at most `Ms' milliseconds. They are written again
-%% when names are written again. Any process may call this.
+%% Writes notes, and waits at most `Ms' milliseconds until they are written. They
+%% are written again whenever names are written again. Any process may call this.
 -spec keep(pid() | none, [note()], non_neg_integer()) -> ok.
 keep(none, _, _Ms) ->
     ok;
@@ -124,9 +129,9 @@ keep(_, [], _Ms) ->
 keep(Namer, Notes, Ms) ->
     ask_namer(Namer, fun(Ref) -> {keep, Notes, self(), Ref} end, Ms).
 
-%% Takes notes that are written already. They are written again when names are written
-%% again; a note about the ends of calls replaces an earlier one. Any process may call
-%% this.
+%% Stores notes that are written already. They are written again whenever names
+%% are written again. A note about the ends of calls replaces an earlier one. Any
+%% process may call this.
 -spec remember(pid() | none, [note()]) -> ok.
 remember(none, _) ->
     ok;
@@ -134,9 +139,9 @@ remember(Namer, Notes) ->
     Namer ! {remember, Notes},
     ok.
 
-%% Writes the names of the processes that were recorded until now, and the names that
-%% a flight recorder may have overwritten. Waits for this, at most `Ms' milliseconds.
-%% Any process may call this.
+%% Writes the names of the processes that were recorded until now, and the names
+%% that a flight recorder may have overwritten. Waits until they are written, at
+%% most `Ms' milliseconds. Any process may call this.
 -spec last(pid() | none, non_neg_integer()) -> ok.
 last(none, _Ms) ->
     ok;
@@ -178,8 +183,8 @@ init(Keeper, Handle, #{packet_bytes := Packet, normal_slots := Slots} = Numbers)
     Now = now_ms(),
     Kept = language_notes(),
     Notes = registered_notes(),
-    %% A round fills at most an eighth of a ring's packets, because the others
-    %% are for events.
+    %% A round fills at most an eighth of a ring's packets with notes, and leaves
+    %% the others for events.
     Most = Batch * max(1, Slots div 8),
     S = write(#names{handle = Handle,
                      again = again_when(Numbers),
@@ -258,7 +263,8 @@ late(S) ->
 asked_for(#names{asked = []} = S) -> turn(S);
 asked_for(S) -> S. % callers are answered when the asker is done
 
-%% Writes notes that the ring had no room for, and takes new processes.
+%% Begins a round: writes the notes for which the ring had no room before, and
+%% then asks newly recorded processes for their names.
 turn(S0) ->
     S = write(filled(S0)),
     Longer = S#names{pause = min(?LONGEST_MS, 2 * S#names.pause)},
@@ -275,8 +281,9 @@ filled(#names{budget = Budget, filled = Filled} = S) ->
     S#names{budget = min(?BUDGET, Budget + (Now - Filled) * ?BUDGET div 1000),
             filled = Now}.
 
-%% Returns processes that were recorded; some may be known. If the tracer is closed
-%% or the library unloaded, the keeper will end the namer.
+%% Returns processes that were recorded; the namer may know the names of some of
+%% them. Returns none if the tracer is closed or the NIF library is unloaded: in
+%% both cases the keeper will end the namer.
 fresh(#names{handle = Handle}) ->
     try inviso_tracer:nif_fresh(Handle) of
         closed -> [];
@@ -318,8 +325,10 @@ answered(Pid, Name, #names{asked = [Pid | Others]} = S) ->
         _ -> S1#names{asked = Others, since = now_ms()}
     end.
 
-%% A reader of a live log delays the first event of a process until it knows the
-%% name, or knows that there is none. A flight recorder has no such reader.
+%% Handles the asker's answer. A reader of a live log delays the first event of a
+%% process until the log has the process's name, or a note that it has none. A
+%% flight recorder has no such reader, so its namer writes no note about a missing
+%% name.
 named(none, _, #names{again = newest} = S) ->
     S;
 named(none, Pid, #names{todo = Todo} = S) ->
@@ -376,16 +385,16 @@ again(S) ->
 flight(Events, #names{again_ms = Ms} = S) ->
     repeated(S#names{again_ms = 2 * Ms, again_at = infinity, events = Events}).
 
-%% If there are many processes, the notes of the oldest do not fit and are left
-%% out.
+%% Puts all stored notes into `todo'. If there are too many, the notes of the
+%% processes that were recorded first are left out.
 repeated(#names{recent = Recent, earlier = Earlier, repeat = Bytes} = S) ->
     {Left, Kept} = fitting(S#names.kept, Bytes, []),
     {Left1, New} = fitting(notes(Recent), Left, Kept),
     {_, All} = fitting(notes(Earlier), Left1, New),
     S#names{todo = All}.
 
-%% Puts the notes before Acc, until they have more than `Left' bytes. Then nothing
-%% is left for other notes.
+%% Puts notes in front of Acc until the next one would need more than the `Left'
+%% bytes. Returns the bytes that remain; this is 0 if a note did not fit.
 fitting([], Left, Acc) ->
     {Left, Acc};
 fitting([{_, Terms} = Note | Notes], Left, Acc) ->
@@ -420,7 +429,7 @@ file(#names{handle = Handle, again = {file, File}}) ->
 write(#names{most = Most} = S) ->
     write(Most, S).
 
-%% Writes at most `Left' of the notes that wait.
+%% Writes at most `Left' of the notes in `todo'.
 write(_, #names{todo = []} = S) ->
     S#names{tries = 0};
 write(Left, S) when Left =< 0 ->
@@ -441,8 +450,8 @@ write(Left, #names{handle = Handle, batch = Batch, todo = Todo} = S) ->
         error:_ -> S#names{todo = []}
     end.
 
-%% The ring is full. After many tries the first note is left out, so that no note
-%% can stop all others.
+%% Called if the ring is full. After ?MAX_TRIES tries the first note is dropped,
+%% so that one note cannot block the others for ever.
 later(#names{tries = Tries} = S) when Tries < ?MAX_TRIES ->
     S#names{tries = Tries + 1};
 later(#names{todo = [_ | Rest]} = S) ->
@@ -481,9 +490,10 @@ name_of(Pid, Items) ->
         Name -> Name
     end.
 
-%% Before OTP 26.2 a process cannot be asked for a single entry of its dictionary.
-%% The process itself copies the whole dictionary, so a process is not asked if a copy
-%% of its heap would take longer than a few milliseconds.
+%% Returns a name from the dictionary of a process. Before OTP 26.2 the VM cannot
+%% return a single entry: the process itself copies its whole dictionary. So a
+%% process is not asked if a copy of its heap would take longer than a few
+%% milliseconds.
 name_in_dictionary(Pid) ->
     Single = inviso_vm:has_process_info({dictionary, '$initial_call'}),
     case not Single andalso process_info(Pid, [initial_call, total_heap_size]) of
@@ -534,7 +544,7 @@ name([{label, Label} | More], Call) ->
 name([{{dictionary, _}, {M, F, A} = Call}], _)
   when is_atom(M), is_atom(F), is_integer(A) ->
     {?NAME_FUNCTION, Call};
-%% this says nothing about what the process runs
+%% This initial call does not show which function the process runs.
 name(_, {proc_lib, init_p, _}) ->
     none;
 name(_, {erlang, apply, _}) -> % the process runs a fun

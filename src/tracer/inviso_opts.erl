@@ -86,9 +86,9 @@
 -type memory() :: #{normal := part(), dirty := part(), large := part(),
                     term := pos_integer()}.
 -type part() :: {Count :: non_neg_integer(), Bytes :: non_neg_integer()}.
-%% memory() says what a tracer's memory consists of: rings of normal and of dirty
-%% schedulers and large slots, each with its number and its size; and the value
-%% of max_term_bytes.
+%% memory() lists the parts of a tracer's memory: the rings of normal schedulers,
+%% the rings of dirty schedulers, and the large slots. Each part has the number of
+%% its rings or slots and the size of one. `term' is the value of max_term_bytes.
 
 -include("inviso_options.hrl").
 
@@ -97,14 +97,16 @@
 -define(MIN_SLOTS, 4).
 -define(MAX_USUAL, 128 * ?MIB).
 -define(MAX_PATH, 4096).
-%% Large slots: their least and greatest number; the memory that all of them
-%% take by default, unless the least number needs more; and the bytes that a
-%% slot has in addition to the largest term.
+%% Large slots. MIN_LARGE, MAX_LARGE: their least and greatest number.
+%% USUAL_LARGE: the memory that all of them take by default, unless the least
+%% number needs more. BESIDE_TERM: the bytes that a slot has in addition to the
+%% largest term.
 -define(MIN_LARGE, 2).
 -define(MAX_LARGE, 32).
 -define(USUAL_LARGE, 64 * ?MIB).
 -define(BESIDE_TERM, 65536 + 64).
-%% A larger term needs large slots, unless packet_bytes is given.
+%% If max_term_bytes is larger than this and packet_bytes is not given, there are
+%% large slots.
 -define(MAX_SMALL_TERM, (element(4, ?OPT_PACKET_BYTES) div 8)).
 
 %% Checks the options. In {error, {bad_option, Name, Value, What}}, What is a
@@ -216,7 +218,7 @@ number({Name, Least, Most, _Default}, Default, Opts) ->
                                   [Least, Most]))
     end.
 
-%% Returns a number from a map, where the map itself is the value of an option.
+%% Returns a number from `Map', which is itself the value of the option `Name'.
 number_in(Name, {Key, _, _, _} = Option, Default, Map) ->
     try number(Option, Default, Map)
     catch
@@ -309,9 +311,9 @@ large_bytes(Term) ->
 large_bytes(Term, Beside) ->
     (Term + Beside + 4095) div 4096 * 4096.
 
-%% Returns how many packets the ring of a normal scheduler has, and how many the
-%% ring of a dirty scheduler. The latter has an eighth, because a dirty scheduler
-%% sees few events.
+%% Returns two numbers of packets: those in the ring of a normal scheduler, and
+%% those in the ring of a dirty scheduler. The second is an eighth of the first,
+%% because few events happen on a dirty scheduler.
 slots(Packet, Large, Opts) ->
     {Normal, Dirty} = threads(),
     {_, _, Most, _} = ?OPT_BUFFER_BYTES,
@@ -355,9 +357,8 @@ least_buffer(Opts) ->
 longest_term(Opts) ->
     term_bytes(packet_bytes(Opts), Opts).
 
-%% @doc Returns the largest max_term_bytes, to the KiB, that fits into the
-%% buffer_bytes in `Opts', if the other options allow one of more than 8 KiB;
-%% otherwise none.
+%% @doc Returns the largest max_term_bytes, in whole KiB, that fits into the
+%% buffer_bytes in `Opts'. Returns none if this would be 8 KiB or less.
 -spec largest_term(inviso_tracer:opts()) -> pos_integer() | none.
 largest_term(#{buffer_bytes := Buffer} = Opts) when is_integer(Buffer) ->
     Fits = fun(Kib) ->
@@ -371,8 +372,8 @@ largest_term(#{buffer_bytes := Buffer} = Opts) when is_integer(Buffer) ->
 largest_term(_Opts) ->
     none.
 
-%% Returns the largest number from Low to High for which Fits returns true, or
-%% Low.
+%% Returns the largest number from Low to High for which Fits returns true. If
+%% there is none, returns Low.
 largest(Fits, Low, High) when Low < High ->
     Middle = (Low + High + 1) div 2,
     case Fits(Middle) of
@@ -409,8 +410,8 @@ ring_path(Log, Opts) ->
         Other -> bad(ring, Other, "takes memory or {file, Path}")
     end.
 
-%% Checks that the ring's file is not one of the log's files. The spooler makes and
-%% removes Path and, for a rotated log, Path.N.
+%% Checks that the ring's file is not one of the log's files, which the spooler
+%% creates and removes: Path and, for a rotated log, Path.N.
 not_a_log(Log, File, Ring) ->
     Tail = case string:prefix(Ring, Log) of
                nomatch -> "no";
@@ -457,7 +458,7 @@ names(Opts) ->
         Other -> bad(names, Other, "takes true or false")
     end.
 
-%% Returns the rules as one text, which the library checks.
+%% Returns the rules as one text, which the NIF library checks.
 redaction(Rule) when is_atom(Rule); is_binary(Rule) ->
     redaction([Rule]);
 redaction([C | _] = Text) when is_integer(C) ->
@@ -469,7 +470,7 @@ redaction(Rules) ->
         error:_ -> bad_rules(Rules)
     end.
 
-%% INV_REDACT_RULES (c_src/match/redact.h).
+%% The bound on the text is INV_REDACT_RULES (c_src/match/redact.h).
 redaction_text(Rules, Text) ->
     case unicode:characters_to_binary(Text) of
         Bin when is_binary(Bin), byte_size(Bin) < 524288 -> Bin;
@@ -493,7 +494,8 @@ rule(Key) when is_atom(Key) ->
 rule({record, Name, Fields, Redacted}) when is_atom(Name) ->
     Arity = integer_to_list(length(Fields) + 1),
     [_ | _] = Numbers = [position(F, Fields, 2) || F <- Redacted],
-    %% Another version of the record has another number of fields.
+    %% The last rule redacts the record with any other number of fields: the node
+    %% may have another version of the record.
     [["#'", atom_to_list(Name), "'/", Arity, ".", integer_to_list(N), ","]
      || N <- Numbers]
         ++ ["#'", atom_to_list(Name), "'/2-16777215"];
@@ -511,8 +513,8 @@ filter_bytes(Opts) ->
         {error, Reason} -> throw(Reason)
     end.
 
-%% @doc Returns the filter in the form that the library takes. The library checks
-%% whether the filter can be compiled.
+%% @doc Returns the filter in the form that the NIF library takes. The NIF library
+%% checks whether the filter can be compiled.
 -spec filter(term()) ->
           {ok, filter()} | {error, {bad_option, filter, term(), string()}}.
 filter(none) ->

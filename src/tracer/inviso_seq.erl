@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
 %%
 %% Sequential tracing (OTP's module seq_trace) with a tracer of inviso_tracer. The
-%% events of all processes on this node that hold a trace token go to its log, and
-%% `inviso merge' puts the logs of several nodes into causal order.
+%% tracer's log gets the events of all processes on this node that hold a trace
+%% token, and `inviso merge' puts the logs of several nodes into causal order.
 %%
 %% Example:
 %%
@@ -12,12 +12,12 @@
 %%    ok = inviso_seq:stop(Tracer),
 %%    {ok, _} = inviso_tracer:close(Tracer).
 %%
-%% A process has two counters for the serials of its messages: the last serial that
-%% it has sent or received, and the serial of the last message that it has received.
-%% seq_trace:set_token/1 sets both to those of the token. If the process has sent
-%% messages meanwhile, it then sends the same serials again, and it is unknown which
-%% message follows from which. So restore/1 and from_port/1 never decrease the first
-%% counter.
+%% A process has two counters for the serials of its messages: the last serial
+%% that it has sent or received, and the serial of the last message that it has
+%% received. seq_trace:set_token/1 sets both counters to those of the token. If
+%% the process has sent messages since it had this token, it then uses their
+%% serials a second time, and a reader cannot tell which message caused which. So
+%% restore/1 and from_port/1 never decrease the first counter.
 -module(inviso_seq).
 
 -export([start/1, stop/1, label/1, label/2, restore/1, to_port/1, from_port/1]).
@@ -45,8 +45,8 @@
 %% OTP's specs do not say that a system tracer can be a module.
 -dialyzer({no_match, [start/1, claim/1, stop/1]}).
 
-%% Makes an open tracer the system tracer of this node. Another system tracer is not
-%% displaced; the error names it.
+%% Makes an open tracer the system tracer of this node. If the node has another
+%% system tracer, that tracer stays, and the error names it.
 -spec start(inviso_tracer:tracer()) ->
           ok | {error, {system_tracer, other()} | closed}.
 start({inviso_tracer, Handle} = Tracer) when is_integer(Handle) ->
@@ -64,8 +64,9 @@ claim(Tracer) ->
         error:_ -> {error, closed}
     end.
 
-%% Sets again the system tracer that another process has set at the same time.
-%% If that tracer has ended, the present system tracer stays.
+%% Another process has set the system tracer `Other' at the same time, and this
+%% process has replaced it: sets `Other' again. If `Other' has ended, the present
+%% system tracer stays.
 put_back(Other) ->
     try
         _ = seq_trace:set_system_tracer(Other),
@@ -96,9 +97,9 @@ stop({inviso_tracer, Handle} = Tracer) when is_integer(Handle) ->
 %% Tokens
 
 %% Begins a request in the calling process: sets a token with this label and with
-%% the flags `send', 'receive' and `print'. Returns the token that the process had,
-%% for restore/1. The label can be any term. Between nodes with C nodes it must be an
-%% integer of 28 bits.
+%% the flags `send', 'receive' and `print'. Returns the token that the process
+%% had, for restore/1. The label can be any term. If C nodes take part, it must be
+%% an integer of 28 bits.
 -spec label(term()) -> saved().
 label(Label) ->
     Saved = save(),
@@ -107,8 +108,8 @@ label(Label) ->
     _ = [seq_trace:set_token(Flag, true) || Flag <- [send, 'receive', print]],
     Saved.
 
-%% Runs a function in a request of its own, and then restores the token of the
-%% calling process. Returns the value of the function.
+%% Calls `Fun' with a new token, and then restores the calling process's old
+%% token. Returns the value of the function.
 -spec label(term(), fun(() -> Value)) -> Value.
 label(Label, Fun) ->
     Saved = label(Label),
@@ -130,10 +131,11 @@ restore({Flags, Label, {Received, Last}}) ->
 %%---------------------------------------------------------------------------
 %% Ports
 %%
-%% A message to or from a port has no token. The process that controls the port puts
-%% the token into the data. In front of the data are the length of the information
-%% about the token, 4 bytes, big endian, and this information. The program behind the
-%% port copies both into its answer. Without a token, the length is 0.
+%% A message to or from a port has no token. So the process that controls the port
+%% puts the token in front of the data: first the length of the token's
+%% information (4 bytes, big endian), then the information. The program behind the
+%% port copies both to the front of its answer. If there is no token, the length
+%% is 0.
 
 %% Returns data for a port, with the token of the calling process in front.
 -spec to_port(iodata()) -> iodata().
@@ -147,8 +149,9 @@ to_port(Data) ->
     end.
 
 %% Takes the token from data that a port has sent, and gives it to the calling
-%% process. Data without a token takes the process's token away, as a message
-%% without a token does. Returns the data behind the token.
+%% process. If the data contains no token, the calling process loses its token, as
+%% it does when it receives a message without one. Returns the data behind the
+%% token.
 -spec from_port(binary()) -> binary();
                ([byte()]) -> [byte()].
 from_port(Data) ->
@@ -198,9 +201,9 @@ token(Info) ->
         error:badarg -> error
     end.
 
-%% Events after the answer: in the process that sent the question to the port,
-%% they have the same cause as the question. In another process they follow from
-%% the question.
+%% Returns the token for the events after the port's answer. In the process that
+%% sent the question to the port, these events have the same cause as the
+%% question. In another process the question is their cause.
 taken(Pid, Saved) when Pid =:= self() -> Saved;
 taken(_, {Flags, Label, {_, Last}}) -> {Flags, Label, {Last, Last}}.
 
@@ -214,7 +217,7 @@ format_error(_, _) ->
 
 %%---------------------------------------------------------------------------
 
-%% Returns the token of the calling process. The process keeps it.
+%% Returns the token of the calling process, which also keeps the token.
 save() ->
     case seq_trace:get_token() of
         [] ->
@@ -229,10 +232,10 @@ set(Flags, Label, {Received, Last}) ->
     _ = seq_trace:set_token({Flags, Label, Last, self(), Received}),
     ok.
 
-%% Returns the counters of the calling process, and takes its token away. The token
-%% of a process does not contain the counters, but the token of a message to itself
-%% does. This token has no flags, so the message makes no event, and its serial can
-%% be used again.
+%% Returns the counters of the calling process, and removes its token. The token
+%% of a process does not contain the counters, but the token of a message does. So
+%% the process sends itself a message. The message's token has no flags, so the
+%% message makes no event, and its serial can be used again.
 counters() ->
     _ = seq_trace:set_token([]),
     _ = seq_trace:set_token(label, 0),

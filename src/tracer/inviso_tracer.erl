@@ -17,8 +17,8 @@
 %%    ...
 %%    {ok, #{recorded := N, dropped := 0}} = inviso_tracer:close(Tracer).
 %%
-%% This module has the stubs of the NIFs and the functions of the API. inviso_keeper
-%% has the process behind each tracer. OTP's manual of erl_tracer, section
+%% This module has the stubs of the NIFs and the functions of the API. Each tracer
+%% has a process, its keeper (inviso_keeper). OTP's manual of erl_tracer, section
 %% "Callbacks", specifies the callbacks.
 -module(inviso_tracer).
 
@@ -94,7 +94,7 @@
           names => boolean(),
           brought => none | {file:name_all(), boolean()},
           owner => pid()}.
-%% See inviso_opts for meanings, ranges and defaults.
+%% inviso_opts describes the meanings, ranges and defaults of these options.
 
 -type filter() :: none | [tuple()] | unicode:chardata().
 %% A filter() is a match spec, or its text in the form that `inviso merge --filter'
@@ -131,17 +131,19 @@
 %% dropped        all other produced events; lost counts them by reason.
 %%                When the tracer is closed, produced = recorded + dropped.
 %% filtered       events that the filter left out
-%% undecided      produced events that the filter could not decide about
+%% undecided      produced events about which the filter could not decide
 %% redacted       values in whose place a mark was recorded
 %% left_out       calls and ends of calls that the bound on open calls left out;
 %%                they are not in produced (inviso_arm_open_calls)
-%% decided        calls that a tracer with rules (inviso_arm_decide) did not record;
-%%                they are not in produced: forgotten, no rule picked them; unkept,
-%%                not decided, because there was no room, or their ends are not
-%%                reported; unended, their process died; open, not ended yet. And
-%%                without_args, recorded calls for whose arguments there was no room
+%% decided        counts of a tracer with rules, which records a call when it ends
+%%                (inviso_arm_decide).  Calls that were not recorded, and that
+%%                produced does not count: forgotten: no rule picked the call;
+%%                unkept: the tracer had no memory for the call, or the VM does not
+%%                report its end; unended: the process died before the call ended;
+%%                open: the call has not ended yet.  Recorded calls: without_args:
+%%                the tracer had no memory for the call's arguments
 %% limit_reached  true: the limit is reached, and nothing more is recorded
-%% rate_reached   true: some events were dropped because of the rate in limit
+%% rate_reached   true: at least one event was dropped because of limit's rate
 
 %%---------------------------------------------------------------------------
 %% API
@@ -200,8 +202,8 @@ close({?MODULE, Handle}) ->
 
 %% Dialyzer sees only the stub of dir/0 below, which the loaded library replaces.
 -dialyzer({no_match, load/0}).
-%% Loads the library from the application's priv directory, unless it is loaded
-%% already.  open/2 calls this.
+%% Loads the NIF library from the application's priv directory, unless it is
+%% loaded already.  open/2 calls this.
 -spec load() -> ok | {error, term()}.
 load() ->
     case dir() of
@@ -214,8 +216,8 @@ load() ->
                                           "the library is"}}
             end;
         Dir ->
-            %% If the directory does not exist, the loaded code was brought and
-            %% lingers: it is about to be unloaded.
+            %% If the directory does not exist, a client has sent the loaded code
+            %% to this node and has left. The code is about to be unloaded.
             case file:read_file_info(Dir, [raw]) of
                 {ok, _} -> ok;
                 {error, _} ->
@@ -227,15 +229,15 @@ load() ->
             end
     end.
 
-%% Loads the library from Dir, unless it is loaded already. Spoolers are started
-%% from Dir from now on.
+%% Loads the NIF library from Dir, unless it is loaded already. Spoolers are
+%% started from Dir from now on.
 %%
 %% If new code of this module is loaded while a tracer is open, the tracer stays
 %% open. But until this function is called, the VM takes the tracer for dead: it
 %% clears the trace flags of each process that runs. Set the flags again afterwards.
 -spec load(file:name_all()) -> ok | {error, term()}.
 load(Relative) ->
-    %% absolute, because the spooler is started in /
+    %% The path must be absolute, because the spooler is started in /.
     Dir = filename:absname(Relative),
     Threads = {erlang:system_info(schedulers),
                erlang:system_info(dirty_cpu_schedulers),
@@ -249,14 +251,14 @@ load(Relative) ->
         {error, {_, Text}} -> {error, {load, Text}}
     end.
 
-%% Returns the directory of library and spooler, or undefined if the library is not
-%% loaded.
+%% Returns the directory of library and spooler, or undefined if the NIF library
+%% is not loaded.
 -spec dir() -> file:filename_all() | undefined.
 dir() ->
     undefined.
 
-%% Returns the directory from which the library was loaded, or undefined if it is
-%% not loaded. The directory may have been removed since.
+%% Returns the directory from which the NIF library was loaded, or undefined if it
+%% is not loaded. The directory may have been removed since.
 -spec library() -> file:filename_all() | undefined.
 library() ->
     undefined.
@@ -282,9 +284,8 @@ trace(_Tag, _State, _Tracee, _Term, _Opts) ->
 %% return `closed' if there is no such tracer.
 
 %% nif_open({Path, RingPath, Node, Otp, Erts, Redact}, inviso_opts:numbers()) ->
-%%     {ok, Handle, Fd} | {error, {Call, Errno}} | {error, {redact, Text}}. The
-%%     caller is the keeper:
-%% its death closes the tracer.
+%%     {ok, Handle, Fd} | {error, {Call, Errno}} | {error, {redact, Text}}.
+%% The caller is the keeper: its death closes the tracer.
 nif_open(_Texts, _Numbers) -> erlang:nif_error(not_loaded).
 
 %% For a spooler that cannot open the shared memory through /proc. nif_offer returns
@@ -308,14 +309,15 @@ nif_keepers() -> erlang:nif_error(not_loaded).
 %% fifth element is the limit that was reached.
 nif_info(_Handle) -> erlang:nif_error(not_loaded).
 
-%% Starts the time limit now, and not at the time of open. Returns ok.
+%% Starts the time limit of the tracer. (nif_open does not.) Returns ok.
 nif_begin(_Handle) -> erlang:nif_error(not_loaded).
 
 %% Returns {State, OsPid, FlushDone, FirstFile, File, Bytes, Starts, Errno, Text}:
 %% what the spooler has written into the control page.
 nif_spool(_Handle) -> erlang:nif_error(not_loaded).
 
-%% Takes a clock anchor, which also shows that the keeper is alive.
+%% Takes a clock anchor: reads several clocks at one instant. This also shows the
+%% spooler that the keeper is alive.
 nif_anchor(_Handle) -> erlang:nif_error(not_loaded).
 
 %% Starts a flush and returns a number. The flush is done when FlushDone of
@@ -330,12 +332,14 @@ nif_note(_Handle, _Notes) -> erlang:nif_error(not_loaded).
 %% last call, at most 256, or `closed'. A process can be returned more than once.
 nif_fresh(_Handle) -> erlang:nif_error(not_loaded).
 
-%% Sets the filter Spec, which inviso_opts:filter/1 has made. Node is the name of
-%% this node as an atom, Name is this name as text. Returns ok or {error, Text}.
+%% Sets the filter Spec, in the form that inviso_opts:filter/1 returns. Node is
+%% the name of this node as an atom, Name is this name as text. Returns ok or
+%% {error, Text}.
 nif_filter(_Handle, _Spec, _Node, _Name, _Creation, _Otp) ->
     erlang:nif_error(not_loaded).
 
-%% The bound on open calls (c_src/nif/bound.h).
+%% The bound on open calls: traced calls of a process whose ends the VM has still
+%% to report (c_src/nif/bound.h).
 %%
 %% nif_bound(Handle, Limit, Processes) -> true | false | closed. Sets the bound;
 %% Processes is the VM's limit of processes. false: there is no memory.
@@ -343,65 +347,72 @@ nif_bound(_Handle, _Limit, _Processes) -> erlang:nif_error(not_loaded).
 
 %% nif_ends(Handle, Module, [{Function, Arity}], none | all | marked) ->
 %%     integer() | closed.
-%% Tells for which calls the VM will report the ends. Returns the number of
-%% functions that found no room, which have no bound.
+%% Tells the NIF library for which calls of these functions the VM will report the
+%% ends. Returns the number of functions for which the table had no room; they
+%% have no bound.
 nif_ends(_Handle, _Module, _Functions, _Ends) -> erlang:nif_error(not_loaded).
 
-%% Returns [{Module, Function, Arity, Pid, OpenCalls}] or closed: the functions
-%% that are stopped because the process has reached the bound.
+%% Returns [{Module, Function, Arity, Pid, OpenCalls}] or closed. In each element
+%% the process Pid has reached the bound, with OpenCalls open calls, and most of
+%% them are calls of this function. The caller must change the function's pattern.
 nif_stopped(_Handle) -> erlang:nif_error(not_loaded).
 
-%% The pattern of the function asks for no ends any more. Returns ok or closed.
+%% Tells the NIF library that the function's pattern has been changed, and the VM
+%% no longer reports the ends of its calls. Returns ok or closed.
 nif_released(_Handle, _Module, _Function, _Arity) ->
     erlang:nif_error(not_loaded).
 
 %% Calls that are recorded when they end (c_src/nif/decide.h).
 %%
-%% nif_decide(Handle, Processes, Bytes, All, Rules) -> true | false | closed. Sets the
-%% rule of all functions, {MinNs | none, Failed}, and at most 32 rules that functions
-%% can have. Bytes is the memory for open calls. To be called before any process has
-%% the tracer, and after nif_bound. false: there is no memory.
+%% nif_decide(Handle, Processes, Bytes, All, Rules) -> true | false | closed. Sets
+%% the rule of all functions, {MinNs | none, Failed}, and at most 32 rules that
+%% functions can have. Bytes is the memory for open calls. Must be called after
+%% nif_bound, and before a process has the tracer. false: there is no memory.
 nif_decide(_Handle, _Processes, _Bytes, _All, _Rules) ->
     erlang:nif_error(not_loaded).
 
-%% nif_rules(Handle, Module, [{Function, Arity}], Bits) -> integer() | closed. Sets
-%% which of the rules the functions have: bit 0 is the first rule. To be called before
-%% nif_ends. Returns the number of functions that found no room.
+%% nif_rules(Handle, Module, [{Function, Arity}], Bits) -> integer() | closed.
+%% Sets which of the rules the functions have: bit 0 is the first rule. Must be
+%% called before nif_ends. Returns the number of functions for which the table had
+%% no room.
 nif_rules(_Handle, _Module, _Functions, _Bits) -> erlang:nif_error(not_loaded).
 
-%% nif_sweep(Handle, At) -> At2 | done | closed. Frees the kept calls of dead
-%% processes. At is first 0, and then At2.
+%% nif_sweep(Handle, At) -> At2 | done | closed. Frees the memory of the open
+%% calls of dead processes. At is first 0, and then At2.
 nif_sweep(_Handle, _At) -> erlang:nif_error(not_loaded).
 
 %% Requests of sequential traces (c_src/nif/starts.h).
 %%
-%% nif_seq(Handle, Label, Requests, OneIn, Node, Processes) -> StartHandle | closed |
-%% false. From now on the tracer records only the seq_trace events with this label.
-%% Match specs that set the token need the start handle as their tracer's state; those
-%% of calls also ask for the ends of calls. Requests: how many may begin; 0: no
-%% limit. One in OneIn requests is recorded. Node is the name of this node.
-%% Processes: how many it can have. The result false means that there is no
-%% memory for them.
+%% nif_seq(Handle, Label, Requests, OneIn, Node, Processes) -> StartHandle |
+%% closed | false. From now on the tracer records only the seq_trace events with
+%% this label. Match specs that set the token need StartHandle as the state of
+%% their tracer; match specs for calls also ask for the ends of calls. Requests:
+%% how many requests may begin; 0: no limit. Of OneIn requests one is recorded.
+%% Node: the name of this node. Processes: how many processes it can have. The
+%% result false means that there is no memory for so many processes.
 nif_seq(_Handle, _Label, _Requests, _OneIn, _Node, _Processes) ->
     erlang:nif_error(not_loaded).
 
-%% nif_starts_patterns(Handle, Mode) -> ok | closed. Tells how the match specs
-%% of calls were changed. `none': they ask for no ends. `done': no more requests
-%% begin, and the match specs clear the flags of tokens.
+%% nif_starts_patterns(Handle, Mode) -> ok | closed. Tells the NIF library how the
+%% match specs of calls were changed. `none': they no longer ask for the ends of
+%% calls. `done': no more requests begin, and the match specs clear the flags of
+%% tokens.
 nif_starts_patterns(_Handle, _Mode) -> erlang:nif_error(not_loaded).
 
 %% Returns {Begun, Beyond, Remote, Others, IsUsedUp, IsDeep} or closed: how many
-%% requests have begun; how many began beyond the limit or were not sampled; how many
-%% began with a message to another node; how many events had another label; whether no
-%% more requests may begin; and whether match specs should ask for no ends.
+%% requests have begun; how many began beyond the limit or were not sampled; how
+%% many began with a message to another node; how many events had another label;
+%% whether no more requests may begin; and whether match specs should no longer
+%% ask for the ends of calls.
 nif_starts(_Handle) -> erlang:nif_error(not_loaded).
 
 %% Counting (c_src/nif/tally.h).
 %%
-%% nif_tally(Handle, function | process | caller | value | result) -> true | false |
-%% closed. From now on the tracer counts events by this key, and records none. To be
-%% called before any process has the tracer. false: there is no memory, or the tracer
-%% counts already. `result' counts calls that end and processes that exit.
+%% nif_tally(Handle, function | process | caller | value | result) -> true | false
+%% | closed. From now on the tracer counts events by this key, and records none.
+%% Must be called before a process has the tracer. false: there is no memory, or
+%% the tracer counts already. `result' counts calls that end and processes that
+%% exit.
 nif_tally(_Handle, _By) -> erlang:nif_error(not_loaded).
 
 %% nif_tallied(Handle, At, All) -> {Notes, Next} | closed. At is first 0; Next is the
@@ -412,10 +423,11 @@ nif_tallied(_Handle, _At, _All) -> erlang:nif_error(not_loaded).
 
 %% Timing calls (c_src/nif/times.h).
 %%
-%% nif_times(Handle, function | process, Of) -> true | false | closed. Like nif_tally;
-%% the tracer also adds the time of each call to the histogram of its key. Then Of is
-%% the highest number of processes of this node, at least 1. If Of is `value', the
-%% tracer adds the integer that the match spec of an event reports, in a tuple.
+%% nif_times(Handle, function | process, Of) -> true | false | closed. Does the
+%% same as nif_tally; besides, the tracer adds values to a histogram for each key.
+%% If Of is an integer, the values are the times of calls, and Of is the number of
+%% processes that this node can have, at least 1. If Of is `value', the values are
+%% integers that the match spec of an event reports, in a tuple.
 nif_times(_Handle, _By, _Of) -> erlang:nif_error(not_loaded).
 
 %% nif_times_end(Handle, At) -> At2 | busy | done | closed. Ends the timing, and counts
@@ -423,28 +435,30 @@ nif_times(_Handle, _By, _Of) -> erlang:nif_error(not_loaded).
 %% callback; call it again later with the same At.
 nif_times_end(_Handle, _At) -> erlang:nif_error(not_loaded).
 
-%% nif_retire stops recording. After it, nif_quiet returns false while a thread is
-%% still recording an event.
+%% nif_retire stops recording. Afterwards nif_quiet returns false as long as a
+%% thread is still recording an event.
 nif_retire(_Handle) -> erlang:nif_error(not_loaded).
 nif_quiet(_Handle) -> erlang:nif_error(not_loaded).
 
-%% Notes for the spooler why the tracer ends: closed or owner_died.
+%% Tells the spooler why the tracer ends: closed or owner_died.
 nif_end(_Handle, _Why) -> erlang:nif_error(not_loaded).
 
 %% Frees the tracer's memory. Returns false if the tracer is not retired, or a
 %% thread still uses it, and true otherwise.
 nif_free(_Handle) -> erlang:nif_error(not_loaded).
 
-%% nif_gone returns how many tracers were retired. nif_settle settles the scheduler
-%% that runs the calling process (c_src/nif/retire.h).
+%% nif_gone returns how many tracers were retired, that is, closed or at their
+%% limit. nif_settle settles the scheduler that runs the calling process: from now
+%% on the VM can remove these tracers there (c_src/nif/retire.h).
 nif_gone() -> erlang:nif_error(not_loaded).
 nif_settle() -> erlang:nif_error(not_loaded).
 
 %% Makes dir/0 return Dir from now on. Returns ok.
 nif_dir(_Dir) -> erlang:nif_error(not_loaded).
 
-%% Locks a file until the VM ends. With an empty path it unlocks the file. Returns
-%% true or false (c_src/nif/hold.h).
+%% Locks a file until the VM ends, to show spoolers that this VM is alive. An
+%% empty path unlocks the file. Returns false if the file cannot be locked
+%% (c_src/nif/hold.h).
 nif_hold(_Path) -> erlang:nif_error(not_loaded).
 
 %%---------------------------------------------------------------------------

@@ -9,9 +9,10 @@
 %%                and later)
 %% '''
 %%
-%% `call_count' counts the calls of all processes. The other two count the calls of
-%% processes with the flag `call'. A counter is set like a pattern: it starts at
-%% zero when it is set, and is removed when the scope is closed.
+%% `call_count' counts the calls of all processes. The other two counters count
+%% only the calls of processes with the flag `call'. A counter is set like a
+%% pattern: it starts at zero when it is set, and is removed when the scope is
+%% closed.
 -module(inviso_counters).
 
 -export([most/2, by_function/1]).
@@ -74,8 +75,8 @@ rows(Timed, Counted) ->
                                    || {_, _, _, Calls, Ns} = R <- Rows,
                                       Calls > 0])].
 
-%% Makes a row. The number of calls is that of `call_count' if it was set, because
-%% only `call_count' counts the calls of all processes.
+%% Makes a row. If `call_count' was set, it gives the number of calls, because
+%% only this counter counts the calls of all processes.
 row({M, F, A} = MFA, Timed, Counted) ->
     {TimedCalls, Ns} = maps:get(MFA, Timed, {0, none}),
     {Calls, none} = maps:get(MFA, Counted, {TimedCalls, none}),

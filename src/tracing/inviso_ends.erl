@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Reads and changes which ends of calls a match spec asks for. A clause asks
-%% for the end of a call by `{return_trace}' or `{exception_trace}'.
+%% @doc Finds out for which calls a match spec makes the VM report the ends, and
+%% changes this. A clause asks for the end of a call by the action
+%% `{return_trace}' or `{exception_trace}'.
 -module(inviso_ends).
 
 -export([of_spec/1, marked/1, without/1]).
@@ -10,7 +11,7 @@
 -type ends() :: none | all | marked.
 %% `all' means every call that the match spec reports, `marked' only some of them.
 
-%% @doc Returns of which calls a match spec asks for the ends.
+%% @doc Returns for which calls a match spec asks for the ends.
 -spec of_spec(inviso_patterns:match_spec()) -> ends().
 of_spec(MS) when is_list(MS) ->
     case lists:usort([has_ends(Body) || {_, _, Body} <- MS]) of
@@ -21,11 +22,12 @@ of_spec(MS) when is_list(MS) ->
 of_spec(_) ->
     none.
 
-%% @doc Puts a mark into the clauses that ask for the end of a call, if other clauses
-%% of the match spec do not. The tracer sees the call before its end, so without the
-%% mark it could not know which clause matched. A clause that suppresses the event of
-%% the call, but asks for the end, has a mark, too: with the mark, the VM reports the
-%% call. The tracer removes the mark (c_src/nif/bound.h).
+%% @doc If only some clauses of a match spec ask for the end of a call, puts a
+%% mark into these clauses. The VM reports the mark with the call: without it, the
+%% tracer could not know at the call whether the end will be reported. A clause
+%% that suppresses the event of the call, but asks for the end, has a mark, too:
+%% with the mark, the VM reports the call. The tracer removes the mark
+%% (c_src/nif/bound.h).
 -spec marked(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
 marked(MS) ->
     case of_spec(MS) of
@@ -40,8 +42,8 @@ mark_hidden(Body) ->
         false -> Body
     end.
 
-%% Returns false if the value of the action `message' is never false. Marks take
-%% time in each call, so common actions have none.
+%% Returns false if the value of the action `message' is never false, so that the
+%% clause needs no mark. A mark takes time in each call.
 may_hide(true) -> false;
 may_hide({F}) -> F =:= is_seq_trace;
 may_hide(_) -> true.

@@ -4,8 +4,8 @@
 
 -export([of_module/1, of_pattern/1]).
 
-%% @doc Returns all functions of a module, including those that the compiler made.
-%% Returns `[]' if the module is not loaded or is being purged.
+%% @doc Returns all functions of a module, including those that the compiler has
+%% generated. Returns `[]' if the module is not loaded or is being purged.
 -spec of_module(module()) -> [{atom(), arity()}].
 of_module(M) ->
     try

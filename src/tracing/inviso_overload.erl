@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Checks whether the machine or the VM is so loaded that tracing must stop.
-%% The checks are of the run queue, the memory, and the caller's message queue.
+%% @doc Checks the run queue, the memory and the caller's message queue, to find
+%% out whether the load of the VM or the machine is so high that tracing must
+%% stop.
 %%
 %% Tracing stops only if several checks in a row find the run queue or the memory
 %% above its limit, because every node is busy at times. By default the run queue
@@ -28,8 +29,8 @@
 -define(PER_SCHEDULER, 64).
 -define(TIMES_START, 4).
 -define(QUEUE, 10000).
-%% Tracing stops if this many checks in a row exceed the limit: checks of the
-%% run queue (BUSY) or of the memory (FULL).
+%% Tracing stops if the run queue exceeds its limit in BUSY checks in a row, or
+%% the memory in FULL checks in a row.
 -define(BUSY, 10).
 -define(FULL, 2).
 -define(MEMORY_MS, 500).
@@ -45,8 +46,8 @@ new(Protect) ->
       busy => 0, full => 0,
       look => erlang:monotonic_time(millisecond)}.
 
-%% @doc Checks once. Also checks the caller's message queue. The caller should call
-%% this function about twenty times a second.
+%% @doc Makes one check. The message queue is that of the calling process. Should
+%% be called about twenty times a second.
 -spec check(overload()) -> {ok, overload()} | {over, why(), binary()}.
 check(O) ->
     lists:foldl(fun(Look, {ok, Acc}) -> Look(Acc);
@@ -114,8 +115,9 @@ machine() ->
             unknown
     end.
 
-%% Returns how full the container is, by control groups of version 2. Inactive file
-%% cache counts as free, because the kernel can take it back.
+%% Returns how many percent of the container's memory limit are used, from control
+%% groups of version 2. Inactive file cache counts as free, because the kernel can
+%% take it back.
 container() ->
     try
         [Group | _] = [G || Line <- lines("/proc/self/cgroup"),
@@ -148,8 +150,8 @@ fields(File) ->
 is_number_text(N) ->
     lists:all(fun(C) -> C >= $0 andalso C =< $9 end, binary_to_list(N)).
 
-%% Reads the file raw, without the file server, which would have to be scheduled
-%% first.
+%% Reads a file in raw mode: the request does not go through the file server, a
+%% process that may be scheduled late.
 lines(File) ->
     case file:open(unicode:characters_to_list(File), [read, raw, binary]) of
         {ok, Fd} ->

@@ -1,14 +1,15 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Stores the trace patterns that are set, or are to be set, in their order.
 %%
-%% A pattern is for one function, for several, or for messages (kind `event'). A
-%% function has one pattern for events, which is global or local, and one for each
-%% kind of counter. If two patterns are for the same function, the later one
-%% replaces the earlier one on this function. So when patterns are set again, they
-%% are set in their original order.
+%% A pattern is for one function, for several functions, or for messages (kind
+%% `event'). A function can have one pattern that makes events, which is global or
+%% local, and one for each kind of counter. If two patterns that make events, or
+%% two patterns for the same kind of counter, are for the same function, the later
+%% one replaces the earlier one on this function. So when patterns are set again,
+%% they are set in their original order.
 %%
-%% The patterns of each module are in a map of their own, because there may be
-%% thousands of patterns, and nearly all name a module and a function.
+%% Each module has a separate map with its patterns, because there may be
+%% thousands of patterns, and nearly all of them name a module.
 -module(inviso_patterns).
 
 -export([new/0, in_order/1, put/4, check/4, of_function/2, counted/2,
@@ -43,9 +44,10 @@ sorted(Maps) ->
 is_counter(Kind) ->
     lists:member(Kind, [call_count, call_time, call_memory]).
 
-%% @doc Adds a pattern that has been set, and removes the patterns that it replaces
-%% on all their functions. `false' is stored as a pattern if it clears another
-%% pattern on only some of that pattern's functions.
+%% @doc Adds a pattern that has been set. Removes older patterns if the new one
+%% replaces them on all their functions. The match spec `false' clears patterns.
+%% It is stored like a pattern if it clears an older pattern on only some of this
+%% pattern's functions.
 -spec put(kind(), what(), match_spec(), patterns()) -> patterns().
 put(_, _, MS, Ps) when MS =:= restart; MS =:= pause ->
     Ps;
@@ -78,9 +80,10 @@ uncovered(Kinds, {M, F, A} = What, Of) when M =:= '_'; F =:= '_'; A =:= '_' ->
 uncovered(Kinds, What, Of) ->
     maps:without([{K, What} || K <- Kinds], Of).
 
-%% @doc Returns `ok' if the VM can have a pattern beside the stored ones. A function
-%% can have a global pattern or counters, not both. `pause' and `restart' are
-%% refused for counters that are not set, because the VM would set these counters.
+%% @doc Returns `ok' if the VM can have a pattern in addition to the stored ones.
+%% A function can have a global pattern or counters, not both. `pause' and
+%% `restart' are refused for counters that are not set, because the VM would set
+%% these counters.
 -spec check(kind(), what(), match_spec(), patterns()) ->
           ok | {error, {already_traced, what()} | not_counted}.
 check(Kind, What, MS, Ps) when MS =:= restart; MS =:= pause ->

@@ -8,18 +8,18 @@
 %%              └── the patterns are set again ◄────┘
 %% '''
 %%
-%% The owner stores the state that these functions take. Another process may call
-%% only {@link close/1} for the owner. open/2 opens a scope (a trace session) for
-%% the owner's tracer. The patterns are stored in their order ({@link
-%% inviso_patterns}). While no scope is open, set/4 tries a pattern and clears it at
-%% once, so that mistakes are found early.
+%% The owner stores the state that these functions take. The only function that
+%% another process may call for the owner is {@link close/1}. open/2 opens a scope
+%% (a trace session) for the owner's tracer. The patterns are stored in their
+%% order ({@link inviso_patterns}). While no scope is open, set/4 tries a pattern
+%% and clears it at once, so that mistakes are found early.
 %%
-%% While the scope is open, the guard of the node has a note of what to clear if the
-%% owner is killed. A second process, the meta tracer, may trace for the owner in
-%% another scope. The note includes this scope too.
+%% While the scope is open, the guard's table says what to clear if the owner is
+%% killed. A second process, the meta tracer, may trace for the owner in another
+%% scope. The table also contains this scope.
 %%
-%% The owner closes the scope before the tracer: then no more events are made, and
-%% the tracer writes the remaining ones to the log.
+%% The owner closes the scope before the tracer. After the scope is closed, the VM
+%% makes no more events, and the tracer writes the remaining ones to the log.
 -module(inviso_tracing).
 
 -export([new/1, open/2, close/1, refusals/1, is_open/1, is_gone/2, scope/1,
@@ -41,8 +41,8 @@
                   system = none :: none | inviso_tracer:tracer(),
                  %% the handle of the tracer, if it counts open calls
                  bound = none :: none | pos_integer(),
-                 %% a pattern has asked for the ends of calls since the scope
-                 %% was opened
+                 %% true: since the scope was opened, at least one pattern has
+                 %% asked for the ends of calls
                  ends = false :: boolean(),
                   %% scopes that could not be closed, the latest first
                   refused = [] :: [{inviso_scope:scope(), Reason :: term()}],
@@ -62,9 +62,9 @@
 new(Table) ->
     #tracing{owner = self(), table = Table}.
 
-%% @doc Opens a scope whose events go to a tracer, and sets the stored patterns. If
-%% the tracer is a module, this must be loaded already. `system_limit' means that
-%% the VM can have no more trace sessions.
+%% @doc Opens a scope whose events go to a tracer, and sets the stored patterns.
+%% If the tracer is a module, this module must be loaded already. `system_limit'
+%% means that the VM can have no more trace sessions.
 -spec open(inviso_scope:tracer(), tracing()) ->
           {ok, tracing()} | {error, system_limit | term()}.
 open(Tracer, #tracing{scope = none} = T) ->
@@ -79,9 +79,9 @@ open(Tracer, #tracing{scope = none} = T) ->
         error:Reason -> {error, Reason}
     end.
 
-%% Closes the scopes that could not be closed before. The engine has just opened a
-%% scope, so it probably answers. After one request without an answer, no other
-%% request is made.
+%% Closes the scopes that could not be closed before because the engine did not
+%% answer. It has just opened a scope, so it probably answers now. If it does not
+%% answer a request, no other request is made.
 again_closed(#tracing{refused = []} = T) ->
     T;
 again_closed(#tracing{refused = Refused} = T) ->
@@ -90,10 +90,10 @@ again_closed(#tracing{refused = Refused} = T) ->
                                         inviso_scope:close(Scope) =:= ok
                                 end, Refused)}).
 
-%% @doc Closes the scope, which then traces nothing. The patterns stay stored.
-%% If the engine does not close the scope, {@link refusals/1} returns the
-%% reason. Then the trace patterns and flags that the scope has set are cleared
-%% only when the next scope is opened, or after the owner's death.
+%% @doc Closes the scope, which then traces nothing. The patterns stay stored. If
+%% the engine does not close the scope, {@link refusals/1} returns the reason. In
+%% this case the patterns and flags of the scope stay until the owner opens
+%% another scope or dies.
 -spec close(tracing()) -> tracing().
 close(#tracing{scope = none} = T) ->
     T;
@@ -111,8 +111,8 @@ refusals(#tracing{refused = Refused}) -> [Reason || {_, Reason} <- Refused].
 -spec is_open(tracing()) -> boolean().
 is_open(#tracing{scope = Scope}) -> Scope =/= none.
 
-%% @doc Returns true if a message to the owner means that the engine was killed, and
-%% the scope with it. Then the owner should call {@link close/1}.
+%% @doc Returns true if a message to the owner means that the engine was killed,
+%% which ends the scope too. In this case the owner should call {@link close/1}.
 -spec is_gone(term(), tracing()) -> boolean().
 is_gone({'DOWN', Ref, process, _, _}, #tracing{engine = Ref}) -> true;
 is_gone(_, _) -> false.
@@ -121,21 +121,21 @@ is_gone(_, _) -> false.
 -spec scope(tracing()) -> none | inviso_scope:scope().
 scope(#tracing{scope = Scope}) -> Scope.
 
-%% @doc Notes the scope that a second process has opened for the owner. `none' means
-%% that the second process has closed its scope.
+%% @doc Stores the scope that a second process has opened for the owner. `none'
+%% means that the second process has closed its scope.
 -spec second(none | inviso_scope:scope(), tracing()) -> tracing().
 second(Scope, T) ->
     noted(T#tracing{second = Scope}).
 
-%% @doc Clears the scope that the second process has left; this process was
-%% killed.
+%% @doc Clears what the second process has set in its scope. Must be called after
+%% the second process was killed.
 -spec forget_second(tracing()) -> tracing().
 forget_second(#tracing{second = Scope} = T) ->
     ok = inviso_scope:forget(inviso_scope:residue([Scope], none)),
     second(none, T).
 
-%% @doc Makes a tracer the system tracer of this node, for sequential traces. Call it
-%% before a token can exist.
+%% @doc Makes a tracer the system tracer of this node, for sequential traces. Must
+%% be called before the first token is set.
 -spec claim(inviso_tracer:tracer(), tracing()) ->
           {ok, tracing()} | {error, {system_tracer, term()} | closed}.
 claim(Tracer, T) ->
@@ -149,8 +149,8 @@ claim(Tracer, T) ->
 -spec system(tracing()) -> inviso_tracer:tracer() | none.
 system(#tracing{system = Tracer}) -> Tracer.
 
-%% @doc Removes the system tracer, if it is still the owner's. Call it when the scope
-%% is closed, and no more tokens are set.
+%% @doc Removes the system tracer, if it is still the owner's. Must be called
+%% after the scope is closed, when no more tokens are set.
 -spec release(tracing()) -> tracing().
 release(#tracing{system = none} = T) ->
     T;
@@ -167,10 +167,11 @@ noted(#tracing{table = Table, owner = Owner} = T) ->
 
 %% --- patterns ---------------------------------------------------------------
 
-%% @doc Sets a pattern, or clears what other patterns have set (`false'). Returns
-%% the number of functions that the pattern is for. Errors are those of {@link
-%% inviso_patterns:check/4}, those of the VM, for example `badarg', and `no_tracer':
-%% no scope is open, so there are no counters for `restart' or `pause'.
+%% @doc Sets a pattern. The match spec `false' clears what other patterns have
+%% set. Returns the number of functions that the pattern is for. The errors are
+%% those of {@link inviso_patterns:check/4}; those of the VM, for example
+%% `badarg'; and `no_tracer': `restart' and `pause' need counters, and there are
+%% none while no scope is open.
 -spec set(inviso_patterns:kind(), inviso_patterns:what(),
           inviso_patterns:match_spec(), tracing()) ->
           {{ok, non_neg_integer()} | {error, term()}, tracing()}.
@@ -207,9 +208,10 @@ again({Kind, What, MS} = Pattern, #tracing{scope = Scope, bound = Bound} = T)
 again({Kind, What, MS}, #tracing{scope = Scope}) ->
     inviso_scope:set_pattern(Scope, Kind, What, MS).
 
-%% Before the pattern is set, tells the tracer for which calls the VM will
-%% report the ends. If the tracer has no room for a function, the function has
-%% no bound, and the log no longer says which calls have an end.
+%% Before the pattern is set, tells the tracer for which calls the VM will report
+%% the ends. If the tracer's table has no room for a function, there is no bound
+%% for its calls, and a note in the log says that from now on calls are not
+%% marked.
 tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
     case inviso_ends:of_spec(MS) of
         none when not Known ->
@@ -225,15 +227,15 @@ tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
             ok
     end.
 
-%% c_src/abi/event.h, INV_NOTE_ENDS
+%% Writes a note of the kind INV_NOTE_ENDS (c_src/abi/event.h).
 note_ends(Handle, Known) ->
     Notes = [{2, [Known]}],
     _ = inviso_tracer:nif_note(Handle, Notes),
     inviso_keeper:remember(Handle, Notes).
 
-%% @doc Notes that the tracer with this handle counts open calls. Patterns that are
-%% set from now on are told to the tracer, and calls have marks in the log if their
-%% ends will be reported.
+%% @doc Stores that the tracer with this handle counts open calls. From now on the
+%% tracer is told about each pattern before it is set. In the log, calls have a
+%% mark if the VM will report their ends.
 -spec bound(pos_integer(), tracing()) -> tracing().
 bound(Handle, T) ->
     _ = note_ends(Handle, true),
@@ -249,7 +251,8 @@ without_ends(MFA, #tracing{patterns = Ps} = T) ->
         {Kind, MS} -> set(Kind, MFA, inviso_ends:without(MS), T)
     end.
 
-%% @doc See {@link inviso_scope:pattern_state/2}.
+%% @doc Returns whether the VM still has a pattern: see {@link
+%% inviso_scope:pattern_state/2}.
 -spec state(inviso_scope:pattern(), tracing()) ->
           set | gone | changed | unknown.
 state(Pattern, #tracing{scope = Scope}) ->
@@ -268,7 +271,8 @@ clear_patterns(#tracing{scope = Scope} = T) ->
 patterns(#tracing{patterns = Ps}) ->
     inviso_patterns:in_order(Ps).
 
-%% @doc See {@link inviso_patterns:counted/2}.
+%% @doc Returns the kinds of counters that are set on functions: see {@link
+%% inviso_patterns:counted/2}.
 -spec counted(inviso_patterns:what(), tracing()) -> [inviso_scope:counter()].
 counted(What, #tracing{patterns = Ps}) ->
     inviso_patterns:counted(What, Ps).
@@ -297,8 +301,8 @@ flag_each(new, Flags, Workers, #tracing{scope = Scope} = T) ->
 flag_each(Pids, Flags, Workers, #tracing{scope = Scope} = T) ->
     inviso_scope:set_flags_each(Scope, Pids, Flags, own(Workers, T)).
 
-%% @doc Clears the flags that a new process of the owner may have inherited when it
-%% was spawned.
+%% @doc Clears all flags of a new process that the owner has spawned: it may have
+%% inherited them.
 -spec leave_out(pid(), tracing()) -> ok.
 leave_out(_, #tracing{scope = none}) ->
     ok;

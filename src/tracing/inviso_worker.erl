@@ -1,12 +1,12 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc A worker is a process that runs functions for its owner, so that the owner
-%% can answer requests meanwhile. It runs one function at a time, in the order of
-%% the requests.
+%% @doc A worker is a process that runs slow functions for its owner, so that the
+%% owner can answer requests in the meantime. It runs one function at a time, in
+%% the order of the requests.
 %%
 %% A worker of kind `own' runs inviso's code and dies with its owner. A worker of
-%% kind `user' runs functions of the user. If such a worker gets other messages or
-%% exit signals, it passes them on to the owner, as if the functions had run in the
-%% owner.
+%% kind `user' runs functions of the user. Messages and exit signals that a user's
+%% function causes may reach such a worker. It passes them on to the owner, as if
+%% the function had run in the owner.
 %%
 %% An owner starts its workers before it traces, so that it can exclude them from
 %% tracing.
@@ -29,7 +29,7 @@
 start_link(Kind, Priority) ->
     spawn_opt(?MODULE, init, [self(), Kind], [link, {priority, Priority}]).
 
-%% @doc Returns this worker of kind `user', or a new worker if this worker is dead.
+%% @doc Returns `Worker' if it is alive, otherwise a new worker of kind `user'.
 -spec again(pid()) -> pid().
 again(Worker) ->
     case is_process_alive(Worker) of
@@ -87,8 +87,8 @@ stop(Worker) ->
 init(Owner, Kind) ->
     group_leader(whereis(init), self()),
     process_flag(trap_exit, Kind =:= user),
-    %% A function of the user may hang, so this process may live longer than its
-    %% owner.
+    %% A function of the user may hang, so this process may outlive its owner.
+    %% stays/1 makes the guard wait for it.
     ok = case Kind of
              user -> inviso_push:stays(worker);
              own -> ok

@@ -10,11 +10,12 @@
          has_gc_elsewhere/3,
          shared_bif/1]).
 
-%% @doc Returns the known defects. Each has a name; the ranges of erts versions that
-%% have it (from a version up to, but not including, another; `none' means that no
-%% fix is known); what inviso does about it; and a text. `walked': inviso sets flags
-%% process by process. `refused': inviso refuses the combination. `told': inviso
-%% prints a note.
+%% @doc Returns the known defects. Each element has the defect's name, ranges of
+%% erts versions, what inviso does about the defect, and a text. A range begins
+%% with the first version that has the defect and ends before the version with the
+%% fix; `none' means that no fix is known. `walked': inviso sets flags process by
+%% process. `refused': inviso refuses the combination. `told': inviso prints a
+%% note.
 -spec known() ->
           [{atom(), [{string(), string() | none}], walked | refused | told,
             string()}].
@@ -52,14 +53,15 @@ affected(Name) ->
                           andalso (To =:= none orelse Now < version(To))
               end, Ranges).
 
-%% Returns the numbers in a version such as "15.2.7" or "17.0-rc1", without other
-%% parts.
+%% Returns the numbers in a version such as "15.2.7" or "17.0-rc1", without parts
+%% that are not numbers.
 version(String) ->
     [N || Part <- string:lexemes(String, ".-"),
           {N, []} <- [string:to_integer(Part)]].
 
-%% @doc Returns true if a function is a BIF that a session traces, and this VM mixes
-%% the patterns of different sessions on a BIF.
+%% @doc Returns true if a function is a BIF that at least one session traces, and
+%% this VM has a defect: clearing the pattern of one session on a BIF clears those
+%% of all sessions.
 -spec shared_bif(mfa()) -> boolean().
 shared_bif({M, F, A} = MFA) ->
     erlang:is_builtin(M, F, A) andalso affected(bif_two_sessions)
@@ -75,8 +77,8 @@ shared_bif({M, F, A} = MFA) ->
 gc_elsewhere(Procs, Flags) ->
     gc_elsewhere(none, Procs, Flags).
 
-%% @doc Does what gc_elsewhere/2 does, for a session that may have set flags
-%% already. `Session' is the session's handle.
+%% @doc Same as gc_elsewhere/2, but also considers the flags that the session with
+%% the handle `Session' has already set.
 -spec gc_elsewhere(none | term(), all | existing | new | pid() | [pid() | new],
                    [atom()]) -> false | {true, pid() | new}.
 gc_elsewhere(Session, Procs, Flags) ->
@@ -86,9 +88,10 @@ gc_elsewhere(Session, Procs, Flags) ->
         false -> false
     end.
 
-%% @doc Returns true if another session traces the garbage collections of this one
-%% process. This check is quick. It is made for each process, after {@link
-%% gc_elsewhere/2} was called for all of them.
+%% @doc Returns true if `Flags' include garbage collections and another session
+%% already traces those of this process. This check is quick. Call it for each
+%% process just before its flags are set, after one call of {@link gc_elsewhere/2}
+%% for all processes.
 -spec has_gc_elsewhere(term(), pid() | new, [atom()]) -> boolean().
 has_gc_elsewhere(Session, Who, Flags) ->
     has_gc(Flags) andalso affected(gc_two_sessions)
@@ -138,7 +141,8 @@ links(Flags) ->
     lists:any(fun(F) -> lists:member(F, Flags) end,
               [set_on_link, set_on_first_link, all]).
 
-%% Must be called only on a VM that has sessions. No other VM has the defects.
+%% Must be called only on a VM that has sessions. Other VMs do not have these
+%% defects.
 sessions_of(What) ->
     case trace:session_info(What) of
         Sessions when is_list(Sessions) -> Sessions;

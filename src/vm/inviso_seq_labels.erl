@@ -1,12 +1,13 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Finds match specs that set a label with which the VM is not safe.
+%% @doc Finds match specs that set a label of sequential tracing that could crash
+%% the VM.
 %%
-%% If the action `{set_seq_token, label, X}' of a match spec sets a label that needs
-%% memory, the VM stores a pointer to the term and does not copy the term (OTP 25 to
-%% 29). If the label is a tuple that the match spec builds, the VM crashes or hangs;
-%% if it is a constant, the pointer is wrong as soon as the pattern is cleared. So
-%% only atoms and small integers are accepted. What a variable is bound to is not
-%% known beforehand, so a variable is refused too.
+%% If the action `{set_seq_token, label, X}' of a match spec sets a label that
+%% needs memory, the VM stores a pointer to the term and does not copy the term
+%% (OTP 25 to 29). If the label is a tuple that the match spec builds, the VM
+%% crashes or hangs; if it is a constant, the pointer is wrong as soon as the
+%% pattern is cleared. So only atoms and small integers are accepted. A variable
+%% is refused too, because its value is not known before a call.
 -module(inviso_seq_labels).
 
 -export([check/1, is_safe/1]).
@@ -44,7 +45,8 @@ unsafe(T) when is_tuple(T) -> unsafe(tuple_to_list(T));
 unsafe(M) when is_map(M) -> unsafe(maps:to_list(M));
 unsafe(_) -> [].
 
-%% The component, `label', can be the value of an expression.
+%% Returns true if the first argument of set_seq_token may be `label'. This
+%% argument can be an expression.
 may_be_label({const, Component}) -> Component =:= label;
 may_be_label(Component) when is_atom(Component) ->
     Component =:= label orelse is_variable(Component);

@@ -24,8 +24,8 @@
 
 -callback create(atom(), tracer()) -> {ok, session()} | {error, term()}.
 
-%% Ends a session. Also clears what the session of a killed process has left.
-%% Returns `ok' also if the session has ended already.
+%% Ends a session and clears what it has set, even if the session's process was
+%% killed. Also returns `ok' if the session has ended already.
 -callback destroy(session() | handle()) -> ok | {error, term()}.
 
 -callback process(session(), procs(), boolean(), [atom()]) -> count().
@@ -54,15 +54,17 @@
 %% because there all tools share these settings.
 -callback is_ours(mfa() | {match_spec, term()} | {tracer, term()}) -> boolean().
 
-%% Returns the processes that have to end before the code can be removed.
+%% Returns the processes that provide the sessions. They must end before inviso's
+%% code can be removed.
 -callback server_processes() -> [pid()].
 
-%% Monitors the server of the sessions. If the server dies, its sessions end, and
-%% the caller gets a `DOWN' message with the returned reference. `none' means that
-%% there is no such server.
+%% Monitors the process that provides the sessions. If it dies, its sessions end,
+%% and the caller gets a `DOWN' message with the returned reference. `none' means
+%% that there is no such process, because the VM itself provides the sessions.
 -callback watch() -> reference() | none.
 
-%% Clears what a killed server has left, unless another server is running.
+%% Clears the flags and patterns that the process of watch/0 has left when it was
+%% killed, unless its successor is running.
 -callback server_gone() -> ok.
 
 %% Explains an error reason and says what to do instead. Returns `none' if the

@@ -3,11 +3,12 @@
 %% garbage collections, large heaps and similar events.
 %%
 %% Before OTP 28 a node has one system monitor (`erlang:system_monitor/2'). inviso
-%% sets it only if none is set, and clears it only if it is still inviso's. From OTP
-%% 28 on each trace session has its own (`trace:system/3').
+%% sets a system monitor only if the node has none, and clears it only if it is
+%% still inviso's. From OTP 28 on each trace session has its own system monitor
+%% (`trace:system/3').
 %%
-%% The functions are called by the process that gets the reports. When this process
-%% dies, the VM clears what it has set.
+%% The process that is to get the reports calls these functions. When this process
+%% dies, the VM clears the system monitor that it has set.
 -module(inviso_system_monitor).
 
 -export([owner/0, supports/1, set/1, state/1, clear/1]).
@@ -19,8 +20,9 @@
                 | {long_message_queue, {non_neg_integer(), pos_integer()}}.
 -opaque monitor() :: node | {session, term()}.
 
-%% @doc Returns the process that has the system monitor of this node, if setting
-%% another would replace it.
+%% @doc Returns the process or port that is the node's system monitor. Returns
+%% `none' if there is none, or if setting another system monitor would not replace
+%% it.
 -spec owner() -> pid() | port() | none.
 owner() ->
     case not has_sessions() andalso erlang:system_monitor() of
@@ -31,7 +33,8 @@ owner() ->
 %% @doc Returns true if the VM reports this event.
 -spec supports(atom()) -> boolean().
 supports(long_message_queue) ->
-    %% Both came with OTP 27. The only other test is to set a system monitor.
+    %% This event and trace sessions came with the same release, OTP 27. The only
+    %% direct test would be to set a system monitor.
     inviso_vm:has_sessions();
 supports(_) ->
     true.
@@ -52,7 +55,8 @@ set_of_node(Options) ->
                 undefined ->
                     {ok, node};
                 {Owner, Had} ->
-                    %% Another process has just set it: give it back.
+                    %% Another process has just become the system monitor: make it
+                    %% the system monitor again.
                     _ = erlang:system_monitor(Owner, Had),
                     {error, {taken, Owner}}
             catch
@@ -62,7 +66,7 @@ set_of_node(Options) ->
             {error, {taken, Owner}}
     end.
 
-%% The modules and functions are not known to the oldest release.
+%% OTP 25 does not have the functions of `trace' that are called here.
 -dialyzer({no_missing_calls, [set_in_session/1, clear/1]}).
 set_in_session(Options) ->
     try trace:session_create(inviso, self(), []) of
@@ -77,7 +81,8 @@ set_in_session(Options) ->
 option(Event) when is_atom(Event) -> {Event, true};
 option({_, _} = Option) -> Option.
 
-%% @doc Returns `ours' if the calling process still gets the reports.
+%% @doc Returns `ours' if the calling process still gets the reports, `none' if no
+%% process gets them, or the process or port that gets them instead.
 -spec state(monitor()) -> ours | none | {taken, pid() | port()}.
 state({session, _}) ->
     ours;

@@ -2,7 +2,8 @@
 %% @doc Reports what this VM can do, and which of its processes carry messages
 %% between nodes or belong to the VM itself.
 %%
-%% Capabilities are tested at run time: the same beams run on OTP 25 to 29.
+%% Capabilities are tested at run time, because the same beam files run on OTP 25
+%% to 29.
 -module(inviso_vm).
 
 -export([has_sessions/0,
@@ -52,9 +53,9 @@ has_process_info(Item) ->
         error:badarg -> false
     end.
 
-%% @doc Returns the processes that carry messages between nodes. If a session traces
-%% the messages of these processes while another node reads the session's log, each
-%% event causes more messages.
+%% @doc Returns the processes that carry messages between nodes. If a session
+%% traced their messages while another node reads the session's log, each event
+%% would cause more messages.
 -spec infrastructure() -> [pid()].
 infrastructure() ->
     Named = [P || Name <- [net_kernel, net_sup, auth, erl_epmd, rex,
@@ -63,8 +64,9 @@ infrastructure() ->
                            global_name_server, global_group],
                   P <- [whereis(Name)], is_pid(P)],
     Controllers = [C || {_, C} <- erlang:system_info(dist_ctrl), is_pid(C)],
-    %% net_kernel is linked to the ticker and the acceptors, and a controller to its
-    %% reader. Linked supervisors are included, but send nothing.
+    %% net_kernel is linked to the ticker and the acceptors, and the controller of
+    %% a connection to the connection's reader. Linked supervisors are included
+    %% too, but they send no messages.
     Linked = [P || C <- [whereis(net_kernel) | Controllers], is_pid(C),
                    {links, Ls} <- [process_info(C, links)],
                    P <- Ls, is_pid(P), node(P) =:= node()],
