@@ -10,9 +10,9 @@
 -export([f/2, loop/1]). % traced
 
 -define(CALLS, 300000).
-%% Each round makes a few calls with every tracer, so that other work on the
-%% machine affects all tracers alike. The result is the lower quartile of the
-%% rounds, which this work affects least.
+%% In each round, each tracer is measured with a few calls, so that other work on the machine
+%% affects all tracers alike. The result for a tracer is the lower quartile of its rounds, which
+%% other work affects least.
 -define(SHORT_CALLS, 20000).
 -define(SHORT_ROUNDS, 60).
 -define(MERGED, 1000000).
@@ -39,8 +39,8 @@ main([Out, Dir, Command]) ->
     ok = file:write_file(Out, json(Rows)),
     halt(0).
 
-%% A row is {Name, Value, Unit, Peer's name, Value / peer's value}. Without a
-%% peer, the last two elements are `none'.
+%% Returns a row {Name, Value, Unit, Peer's name, Value / peer's value}. If the row has no peer, the
+%% last two elements are `none'.
 row(Name, Value, Unit) -> {Name, Value, Unit, none, none}.
 row(Name, Value, Unit, Against, Peer) ->
     {Name, Value, Unit, Against, Value / max(Peer, 1.0e-9)}.
@@ -80,8 +80,8 @@ pair_rows(Work) ->
     inviso_bench_pairs:rows(Work, fun row/5).
 
 %%---------------------------------------------------------------------------
-%% Events that are counted or timed and not recorded. `inviso count' and `inviso
-%% hist' ask for no arguments.
+%% Calls that are counted or timed, and not recorded. Their events have no arguments,
+%% as with `inviso count' and `inviso hist'.
 
 counted_rows(Work) ->
     progress("counts and times"),
@@ -121,15 +121,16 @@ counted_rows(Work) ->
 
 ends() -> [{'_', [], [{exception_trace}]}].
 
-%% Reports the length of the second argument, as `inviso hist --of length(A2)' does.
+%% Returns a match spec that puts the length of the second argument into the event, as `inviso hist
+%% --of length(A2)' does.
 value() -> [{['_', '$1'], [], [{message, {{{length, '$1'}}}}]}].
 
 value_and_end() -> [{Head, Guards, Body ++ [{exception_trace}]}
                     || {Head, Guards, Body} <- value()].
 
 %%---------------------------------------------------------------------------
-%% A condition on calls, as match spec of the function, which the VM runs, and
-%% as filter of the tracer
+%% A condition on calls: in the function's match spec, which the VM runs, and in
+%% the tracer's filter
 
 filter_rows(Work) ->
     progress("filter in the node"),
@@ -163,7 +164,8 @@ of_spec({ours, Guard}, Work) ->
 log(Kind, {Operator, _, _}) ->
     lists:concat([Kind, Operator, ".log"]).
 
-%% Opens a tracer that adds calls up. With Ends it pairs calls with their ends.
+%% Opens a tracer that counts or times calls. Begin sets what is counted. If Ends is true, the
+%% tracer pairs calls with their ends.
 aggregating(Name, Work, Ends, Begin) ->
     {ok, {M, S} = T} = inviso_tracer:open(filename:join(Work, Name), #{replace => true}),
     Processes = erlang:system_info(process_limit),
@@ -175,7 +177,7 @@ aggregating(Name, Work, Ends, Begin) ->
                              D
                      end}.
 
-%% Returns {Nanoseconds for a call, events lost}.
+%% Returns {Nanoseconds per call, number of events lost}.
 timed_calls(Kind, Work, N) ->
     {Tracer, Stop} = start_tracer(Kind, Work),
     Ns = traced_calls(Tracer, N),
@@ -354,16 +356,16 @@ cpu_rows(Work) ->
      row("CPU an event, inviso", Net(2), "ns", "file port", Net(4)),
      row("CPU an event, inviso with zstd", Net(3), "ns", "file port", Net(4))].
 
-%% Returns the CPU time (user and system) of all processes of the bench, divided
-%% by the number of calls.
+%% Returns the CPU time (user and system) per call, in nanoseconds, of all processes of the
+%% benchmark.
 cpu_ns(Kind, Work) ->
     N = 2 * ?CALLS,
     C0 = cpu_ticks(),
     timed_calls(Kind, Work, N),
     (cpu_ticks() - C0) * 10000000 / N.
 
-%% Counts the CPU time of the node and of erl_child_setup, and of their ended
-%% children, among them the spoolers.
+%% Returns the CPU time of the node, of erl_child_setup, and of their children that have ended, such
+%% as the spoolers.
 cpu_ticks() ->
     lists:sum([ticks(Pid) || Pid <- [os:getpid() | children(os:getpid())]]).
 
@@ -470,8 +472,8 @@ flood_rows(Work) ->
          "MiB", "rings", Rings / 1048576),
      row("flood: events recorded", Recorded, "events", "offered", Produced)].
 
-%% Returns the largest resident memory while the processes run. It includes the
-%% pages of the rings, which are resident from the start.
+%% Samples the resident memory until all processes have ended. Returns the largest value. The memory
+%% of the rings is resident from the start and is included.
 watch([], Peak) -> Peak;
 watch([Pid | Rest], Peak) ->
     receive {Pid, done} -> watch(Rest, max(Peak, rss()))
@@ -493,7 +495,7 @@ merge_rows(Work, Merger) ->
     Json = calls_rate(["--format", "json"], Work, Merger),
     Timeline = calls_rate(["--format", "perfetto"], Work, Merger),
     Spans = calls_rate(["--format", "otlp-proto"], Work, Merger),
-    %% Selects one event in a thousand, so most of the work is reading and matching.
+    %% The filter selects one event in a thousand, so most of the work is reading and matching.
     Filter = calls_rate(["--filter", "_:_({get,N}, _) when N rem 1000 == 7"],
                         Work, Merger),
     Parquet = tables_rate("parquet", Work, Merger),
@@ -512,7 +514,7 @@ merge_rows(Work, Merger) ->
      row("merge to text, varied, dbg's formatting", Dbg, Unit),
      row("merge to text, varied, inviso", Ours, Unit, "dbg", Dbg)].
 
-%% The same into tables, with new files each time.
+%% Merges the log of run_calls/2 into tables. Each run writes new files.
 tables_rate(Format, Work, Merger) ->
     Log = filename:join(Work, "inviso.log"),
     Out = filename:join(Work, "merged." ++ Format),
@@ -522,7 +524,7 @@ tables_rate(Format, Work, Merger) ->
                            ?MERGED)
             end || _ <- [1, 2, 3]]).
 
-%% Merges the log of run_calls/2 with these options.
+%% Merges the log of run_calls/2 to /dev/null with these options.
 calls_rate(Options, Work, Merger) ->
     Log = filename:join(Work, "inviso.log"),
     median([merge_rate(Merger, Options, [Log], ?MERGED)
@@ -543,9 +545,9 @@ merge_rates(Run, Work, Merger) ->
     timer:sleep(100),
     {Ours, median([dbg_rate(Port, Small, Work) || _ <- [1, 2, 3]])}.
 
-%% Returns the number of events for each second of CPU time of merger and node.
-%% The output goes to /dev/null: a file of 400 MB of JSON would cost the file system
-%% more time than the merge takes.
+%% Returns the number of events merged per second of CPU time, of the merge and this node together.
+%% The output goes to /dev/null: writing a file of 400 MB of JSON would take the file system more
+%% time than the merge takes.
 merge_rate(Merger, Options, Logs, N) ->
     T0 = cpu_ticks(),
     P = open_port({spawn_executable, Merger},
@@ -574,9 +576,9 @@ dbg_rate(File, N, Work) ->
 %%---------------------------------------------------------------------------
 %% inviso_lfm:merge/2 of the logs and ti files of two nodes
 
-%% How many events per second the original Inviso merged: the best run with OTP
-%% R15 on a quiet machine, for two nodes with 200 000 calls each. This is a
-%% constant because current releases do not have the original Inviso.
+%% The original Inviso merged this many events per second. It was the best run with OTP R15 on a
+%% quiet machine, for two nodes with 200 000 calls each. The number is a constant, because
+%% current releases of OTP do not contain the original Inviso.
 -define(ORIGINAL_MERGE, 34000).
 
 lfm_rows(Work) ->
@@ -601,8 +603,8 @@ row_of_original(Name, Rate) ->
     [row(Name, Rate, "events/s of CPU", "the original, 34 k/s (a constant)",
          ?ORIGINAL_MERGE)].
 
-%% Returns a log of inviso and a trace port file, with half of the events each.
-%% The ti file gives a name to the traced processes.
+%% Records half of the N events in a log of inviso and the other half in a file of a trace port.
+%% Returns both as arguments for merge. A ti file gives the traced processes a name.
 lfm_node(Work, Node, N) ->
     Name = atom_to_list(Node),
     Log = filename:join(Work, "inviso.log"),
@@ -655,7 +657,7 @@ attach_rows(Work, Command) ->
             []
     end.
 
-%% Each row is compared with its upper bound, so its ratio must be at most 1.
+%% The peer of each row is its upper bound, so the ratio must be at most 1.
 cost_rows(Work, Command) ->
     progress("what attaching costs a node"),
     [case Bar of

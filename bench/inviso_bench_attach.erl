@@ -9,22 +9,22 @@
 
 -define(ROUNDS, 7).
 -define(WAIT, 30000).
-%% How many milliseconds a node waits between two calls.
+%% Milliseconds between two calls in a node.
 -define(PAUSE, 1).
-%% A pause before each round, in which nodes complete work of the last round.
+%% Milliseconds before each round, in which nodes complete the work of the round before.
 -define(REST, 300).
-%% The exit status of the command when events came after a limit.
+%% The exit status of the command if events were refused after the limit.
 -define(LOST, 7).
 
-%% Returns rows {Name, Milliseconds, Peer's name, Milliseconds of the peer}, or
-%% why the command failed.
+%% Returns rows {Name, Milliseconds, Peer's name, Milliseconds of the peer}. If the command fails,
+%% returns why.
 -spec rows(file:filename(), file:filename()) ->
           {ok, [{string(), number(), string() | none, number()}]} |
           {error, string()}.
 rows(Work, Command) ->
     with_home(Work, fun(Home) -> rows_at(Home, Command) end).
 
-%% Runs a function with a home directory that has a cookie.
+%% Runs a function with a new home directory, in which there is a file with a cookie.
 -spec with_home(file:filename(), fun((file:filename()) -> Result)) -> Result.
 with_home(Work, Do) ->
     Home = filename:join(Work, "home"),
@@ -78,8 +78,8 @@ tls_nodes(Home) ->
             [{start_nodes("tls", Args, Home), ["--tls-ca", Cert]}]
     end.
 
-%% One round measures all ways, so that other work on the machine disturbs them
-%% in the same way.
+%% Each round measures the command, with and without TLS, and dbg. So other work on the machine
+%% affects all of them in the same way.
 measured(Command, Plain, Tls, Home) ->
     Rounds = [begin
                   Times = [command_ms(Command, Nodes, Args, Home)
@@ -162,9 +162,9 @@ cookie(File) ->
 name(What) ->
     lists:concat(["bench_", What, "_", os:getpid()]).
 
-%% Starts a node. Args are further arguments of erl. The node first evaluates the
-%% expressions in Before, which end with a comma. Between calls it waits Pause
-%% milliseconds.
+%% Starts a node. Args are further arguments of erl. The node first evaluates the text Before:
+%% expressions, with a comma at the end. Then it calls lists:seq/2 again and again, and waits Pause
+%% milliseconds after each call.
 -spec start_node(string(), [string()], string(), pos_integer(),
                  file:filename()) -> {string(), port()}.
 start_node(What, Args, Before, Pause, Home) ->
@@ -186,7 +186,7 @@ os_pid(Port) ->
     {os_pid, OsPid} = erlang:port_info(Port, os_pid),
     OsPid.
 
-%% A node ends when its input ends.
+%% Closes the input of a node, which ends the node.
 -spec stop_node(port()) -> true.
 stop_node(Port) ->
     port_close(Port).
@@ -194,7 +194,7 @@ stop_node(Port) ->
 %%---------------------------------------------------------------------------
 %% Attaching with dbg
 
-%% Prints the microseconds that a user's calls of dbg take.
+%% Traces a call on each node with dbg, as a user would. Prints how many microseconds that takes.
 -spec by_dbg([node()]) -> no_return().
 by_dbg(Nodes) ->
     T0 = erlang:monotonic_time(microsecond),
@@ -204,7 +204,7 @@ by_dbg(Nodes) ->
     {ok, _} = dbg:p(all, [c]),
     {ok, _} = dbg:tpl(lists, seq, 2, []),
     seen(Nodes),
-    %% In newer releases stop/0 also clears the patterns.
+    %% In newer releases dbg:stop/0 also clears the trace patterns. In older ones stop_clear/0 does.
     _ = [dbg:stop_clear() || erlang:function_exported(dbg, stop_clear, 0)],
     _ = [dbg:stop()
          || not erlang:function_exported(dbg, stop_clear, 0)],

@@ -8,15 +8,15 @@
 -define(PROCESSES, "100000").
 -define(ROUNDS, 3).
 -define(ATTACHES, 200).
-%% A node has completed its work if in a second it uses at most this much more
-%% CPU time than its own load needs, and has unloaded inviso's library.
+%% A node has completed its work when it has unloaded inviso's library and is idle again. It is idle
+%% if in a second it uses at most this much more CPU time than its own load needs.
 -define(MORE_MS, 20).
 -define(OWN_S, 3).
 -define(DONE_WAIT_S, 60).
-%% The unit in which the kernel counts CPU time.
+%% The unit of the kernel's CPU times, in milliseconds.
 -define(TICK_MS, 10).
 
-%% Returns {Name, Value, Unit, Bar}.
+%% Returns a list of {Name, Value, Unit, Upper bound}.
 -spec rows(file:filename(), file:filename()) ->
           [{string(), number(), string(), number() | none}].
 rows(Work, Command) ->
@@ -26,8 +26,8 @@ rows(Work, Command) ->
 large(Command, Home) ->
     Idle = "[spawn(timer, sleep, [infinity]) || _ <- lists:seq(1, "
         ++ ?PROCESSES ++ ")],",
-    %% A node that makes a call each millisecond uses between 33 and 220 ms of
-    %% CPU time a second for this.
+    %% The node's own load is a call every 100 ms. With a call each millisecond, this load would
+    %% take between 33 and 220 ms of CPU time per second.
     on_node("large", ["+P", "262144"], Idle, 100, Home,
             fun(Name, OsPid) -> large_rows(Command, Home, Name, OsPid) end).
 
@@ -53,8 +53,8 @@ large_rows(Command, Home, Name, OsPid) ->
 repeated(Command, Home) ->
     on_node("small", [], "", 1, Home,
             fun(Name, OsPid) ->
-                    %% The first clients make the node allocate memory that
-                    %% later clients use again.
+                    %% The first clients make the node allocate memory, which later clients use
+                    %% again.
                     _ = [attach(Command, Home, Name) || _ <- lists:seq(1, 5)],
                     Before = resident_kb(OsPid),
                     _ = [attach(Command, Home, Name)
@@ -63,7 +63,7 @@ repeated(Command, Home) ->
                       (resident_kb(OsPid) - Before) / 1024, "MiB", 10}]
             end).
 
-%% The node waits Pause milliseconds between two calls.
+%% Runs Do with a node that waits Pause milliseconds between two calls.
 on_node(What, Args, Before, Pause, Home, Do) ->
     {Name, Port} = inviso_bench_attach:start_node(What, Args, Before, Pause,
                                                   Home),
@@ -73,8 +73,8 @@ on_node(What, Args, Before, Pause, Home, Do) ->
         inviso_bench_attach:stop_node(Port)
     end.
 
-%% Attaches, traces one call and leaves. Returns the milliseconds that this
-%% took.
+%% Runs the command: it attaches to the node, traces one call and detaches. Returns the duration in
+%% milliseconds.
 attach(Command, Home, Name) ->
     {Status, Ms, Said} =
         inviso_bench_attach:run(Command, ["trace", "-n", Name, "--events", "1",
@@ -83,14 +83,14 @@ attach(Command, Home, Name) ->
     lists:member(Status, [0, 7]) orelse error({Status, Said}),
     Ms.
 
-%% Returns the CPU time that the node's own load needs in a second.
+%% Returns the milliseconds of CPU time that the node's own load needs per second.
 own_ms(OsPid) ->
     Before = cpu_ms(OsPid),
     timer:sleep(?OWN_S * 1000),
     (cpu_ms(OsPid) - Before) / ?OWN_S.
 
-%% Returns the CPU time of the node, without its own load, until it has
-%% completed its work. Unloading continues after the command has ended.
+%% Runs Do, and waits until the node has completed its work, because unloading continues after the
+%% command has ended. Returns the CPU time of the node without that of its own load.
 cpu_of(Do, OsPid, Own) ->
     Before = cpu_ms(OsPid),
     T0 = erlang:monotonic_time(millisecond),
@@ -112,12 +112,13 @@ done(OsPid, Own, Before, Left) ->
         false -> done(OsPid, Own, Now, Left - 1)
     end.
 
-%% Returns true if inviso's library, and so inviso's code, is still loaded.
+%% Returns true if inviso's library is still loaded. Then inviso's code is loaded too.
 has_code(OsPid) ->
     Maps = os:cmd("cat /proc/" ++ integer_to_list(OsPid) ++ "/maps"),
     string:find(Maps, "inviso_tracer.so") =/= nomatch.
 
-%% Skips the program's name, in parentheses, because it may contain spaces.
+%% The program's name is in parentheses and may contain spaces, so the fields are read from the last
+%% parenthesis on.
 cpu_ms(OsPid) ->
     [_, Rest] = string:split(read(OsPid, "stat"), ")", trailing),
     Fields = string:lexemes(Rest, " "),
@@ -129,7 +130,7 @@ resident_kb(OsPid) ->
                            [{capture, all_but_first, binary}]),
     binary_to_integer(Kb).
 
-%% The kernel reports no size for these files, so they are read to their end.
+%% The kernel reports size 0 for these files, so file:read_file/1 is not used.
 read(OsPid, Name) ->
     {ok, File} = file:open(["/proc/", integer_to_list(OsPid), "/", Name],
                            [read, raw, binary]),

@@ -8,8 +8,8 @@
 -define(ROUNDS, 20).
 -define(INTERVAL_MS, 400).
 
-%% Returns the steps a second in each interval, {Without, With}, and how often the
-%% sampler was at work in a second.
+%% Returns {Without, With}: for each interval the number of steps per second, without and with the
+%% sampler.
 rates(Work) ->
     Idle = [spawn(fun() -> receive stop -> ok end end) || _ <- lists:seq(1, ?IDLE)],
     Done = counters:new(1, [write_concurrency]),
@@ -31,7 +31,8 @@ rate(Done, Tracer) ->
                   _ -> inviso_session_sample:start(
                          #{hz => 100, waiting => false, most => 32}, Tracer, [])
               end,
-    %% The first tick lists the processes, which a longer run does not notice.
+    %% In its first tick the sampler lists all processes. In a longer run this would hardly count,
+    %% so it is not measured.
     timer:sleep(50),
     Before = counters:get(Done, 1),
     Begin = erlang:monotonic_time(),

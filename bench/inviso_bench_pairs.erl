@@ -6,8 +6,8 @@
 -export([rows/2]).
 -export([f/2, loop/3]). % traced
 
-%% As in inviso_bench: a few calls in each round, and the lower quartile. With large
-%% arguments there are fewer calls, so that the ring does not become full.
+%% Each round has few calls, and the result is the lower quartile of the rounds, as in inviso_bench.
+%% With large arguments there are fewer calls, so that the ring does not become full.
 -define(CALLS, 20000).
 -define(FEW_CALLS, 1000).
 -define(ROUNDS, 40).
@@ -20,7 +20,7 @@ loop(N, A, B) ->
     ?MODULE:f({get, A}, B),
     loop(N - 1, A, B).
 
-%% Row makes a row: see inviso_bench.
+%% Row is inviso_bench:row/5, which makes a row of the table.
 -spec rows(file:filename(),
            fun((string(), number(), string(), string(), number()) -> tuple())) ->
           [tuple()].
@@ -28,7 +28,7 @@ rows(Work, Row) ->
     rows(Work, Row, "call + return", ?CALLS, [a, b, <<"hello world">>])
         ++ rows(Work, Row, "the same, arguments of 1 KiB", ?FEW_CALLS, large()).
 
-%% A term of about 1 KiB when it is recorded.
+%% Returns a term that takes about 1 KiB in the log.
 large() ->
     [{I, ok, <<"a name">>, [I, I + 1, I + 2], self()}
      || I <- lists:seq(1000, 1040)].

@@ -8,14 +8,14 @@
 
 -define(MESSAGES, 10000).
 -define(ROUNDS, 60).
-%% Messages that are recorded for the merge. Each makes two events, and one of eight
-%% goes to the other node.
+%% The recorded traces: number of chains of messages, and messages of each chain. One of LOCAL
+%% messages goes to the other node. Each message makes two events.
 -define(CHAINS, 16).
 -define(HOPS, 32000).
 -define(LOCAL, 8).
 
-%% Rate is a function that returns events of logs for a second of CPU. Returns
-%% {Name, Value, Unit, Against, Peer}.
+%% Rate is a function that merges logs, and returns the number of events per second of CPU time.
+%% Returns a list of {Name, Value, Unit, Against, Peer}.
 rows(Work, Rate) ->
     message_rows(Work) ++ merge_rows(Work, Rate).
 
@@ -43,7 +43,7 @@ message_rows(Work) ->
 
 sink() -> receive _ -> sink() end.
 
-%% Returns the time that a process needs to send itself a message and receive it.
+%% Returns how many nanoseconds a process needs to send itself a message and receive it.
 messages(Tracer, Token) ->
     _ = seq_trace:set_system_tracer(Tracer),
     {Pid, Ref} = spawn_monitor(
@@ -102,7 +102,7 @@ merge_rows(Work, Rate) ->
 call(Peer, F, Args) ->
     peer:call(Peer, ?MODULE, F, Args, 120000).
 
-%% Closes the log of a peer.
+%% Starts a process that closes the log of a peer when it gets a message `close'.
 closer(Peer) ->
     spawn(fun() ->
                   receive
@@ -110,8 +110,9 @@ closer(Peer) ->
                   end
           end).
 
-%% Opens a log in a process of its own. The chains of the first node begin when both
-%% nodes have a log, and this function returns when all have ended.
+%% Opens a log in a new process, and starts relays. On the node with the argument `start', messages
+%% then pass through all chains, because both nodes have a log. This function returns when all
+%% chains have ended. With the argument `close', it closes the log.
 record(close, _, _) ->
     ?MODULE ! {close, self()},
     receive {closed, Stats} -> Stats end;
@@ -146,7 +147,8 @@ record(Log, Other, What) ->
 
 name(I) -> list_to_atom("inviso_bench_relay_" ++ integer_to_list(I)).
 
-%% Passes a message on: to the next relay here, or to the relay of the other node.
+%% A relay passes messages on, usually to the next relay on this node. If the message's number is a
+%% multiple of LOCAL, the message goes to the same relay on the other node.
 relay(I, Other) ->
     receive
         {hop, 0, [Starter, Chain], _} ->

@@ -26,7 +26,7 @@ loop(N) ->
     ?MODULE:f({get, N}, [a, b, <<"hello world">>]),
     loop(N - 1).
 
-%% Returns rows for the table. Row is the function inviso_bench:row/5.
+%% Returns rows for the table. Row is inviso_bench:row/5, which makes one row.
 rows(Dir, Row) ->
     _ = sending_tracer:load(Dir),
     Setups = [{plain, true}, {plain, ?SPEC},
@@ -123,8 +123,8 @@ session(Pid, {F, A}, Spec) ->
             end_sink(Sink)
     end.
 
-%% Returns a suspended process. It gets messages, but takes neither CPU time nor
-%% the lock of its message queue from the sender.
+%% Returns a suspended process for the messages of a tracer. Because it never runs, it takes no CPU
+%% time, and does not compete with senders for the lock of its message queue.
 sink() ->
     Sink = spawn(fun() -> receive never -> ok end end),
     true = erlang:suspend_process(Sink),

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs any bytes as the messages that a C node receives, several for each
- * packet: they come from another node.
+ * Packs the input as messages that a C node receives from another node. One
+ * packet has several messages.
  *
  *	byte 0    how many bytes of the rest each message has; 0: 256
  *	the rest  messages in the external term format
  *
- * The target checks that the packet can be read: its dictionary is valid, each
- * message is one term, no message is larger than its limit, and a message that is
- * complete is printed as the message itself.
+ * The target checks that the packet can be read. Its dictionary is valid, each
+ * message is one term, and no message is larger than its limit. A message that
+ * was not truncated is printed as the original message is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +29,8 @@ static struct inv_buf defs, out, direct;
 			abort(); \
 	} while (0)
 
-/* The last element of a term, such as two atoms, may exceed the term's
- * limit. */
+/* By how many bytes a packed term may exceed its limit. Its last element can be
+ * large, for instance two atoms. */
 #define OVER 4096
 
 static void print(struct inv_buf *to, enum inv_enc enc, const void *p,
@@ -43,7 +43,8 @@ static void print(struct inv_buf *to, enum inv_enc enc, const void *p,
 	CHECK(inv_term_print(&cursor, to, &w) == 0);
 }
 
-/* The text of a fun is printed without control characters. */
+/* Returns true for a fun whose text has unusual characters. The two encodings
+ * print such a text in different ways. */
 static bool is_odd_fun(const struct inv_token *tok)
 {
 	if (tok->kind != INV_TOK_FUN)
@@ -54,8 +55,8 @@ static bool is_odd_fun(const struct inv_token *tok)
 	return false;
 }
 
-/* Returns true if the two encodings are printed in different ways: nodes have no
- * numbers in ETF. */
+/* Returns true if the term is printed in different ways in the two encodings:
+ * in ETF, the nodes of pids, ports and references have no numbers. */
 static bool differs(const uint8_t *p, size_t len)
 {
 	struct inv_token tok;

@@ -8,9 +8,9 @@
  *	          4: only a range of time is read
  *	the rest  the log
  *
- * The target checks that each stream returns its items in the order of time;
- * the bytes of an event are in its packet; reported damage is within the file;
- * reading ends, with or without damage.
+ * The target checks that each stream returns its items in the order of time,
+ * that the bytes of an event are in its packet, and that reported damage is
+ * within the file. Reading must end, with or without damage.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,15 +70,17 @@ static void drain(struct inv_inputs *in, struct inv_cursor *c, bool ranged)
 		else
 			CHECK(item->lost.n &&
 			      item->lost.reason < INV_LOST_COUNT);
-		/* An item takes at least one byte of a packet, and a packet
-		 * has up to 1 MiB. */
+		/* An item takes at least one byte of a packet, and a packet has
+		 * at most 1 MiB. So this is the largest possible number of
+		 * items. */
 		CHECK(++items <= (file_size / sizeof(struct inv_log_packet) +
 				  1) * (1u << 20));
 	}
 	inv_merge_release(&m);
 }
 
-/* Returns a descriptor of a file with these bytes. */
+/* Makes a file with these bytes, and opens it as the source. Returns the file's
+ * descriptor. */
 static int file_of(struct inv_source *src, const uint8_t *p, size_t n)
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);

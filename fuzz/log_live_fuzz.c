@@ -3,13 +3,14 @@
  * Reads the input as a live log, which arrives in pieces.
  *
  *	byte 0    1: the checksums are corrected first
- *	byte 1    size of the pieces, or 0 for the whole file at once
- *	byte 2    growth of the watermarks, or 0 for no watermarks
+ *	byte 1    sets the size of the pieces; 0: the whole file at once
+ *	byte 2    sets the growth of the watermarks; 0: no watermarks
  *	the rest  the file
  *
- * The target checks that the reader for files has the same result for the whole
- * file: the same items of each stream, and the same counts of rotations and
- * damages; without watermarks also the same order of all items.
+ * The target checks that the reader for files, which gets the whole file, has
+ * the same result: the same items of each stream, and the same counts of
+ * rotations and damages. Without watermarks, the order of all items must also
+ * be the same.
  */
 #include <stdlib.h>
 
@@ -25,12 +26,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 			abort(); \
 	} while (0)
 
-/* Hashes of all items, which depend on the order of the items. */
+/* Hashes of all items. Most of them depend on the order of the items. */
 struct sums {
 	uint64_t all;
 	uint64_t streams; /* does not depend on the order */
 	uint64_t n;
-	uint64_t notes; /* the reader for files returns them earlier */
+	uint64_t notes; /* not in `all': the order may differ */
 	uint64_t rotated;
 	uint64_t damages;
 	bool unended;
@@ -56,8 +57,8 @@ static void add(struct sums *s, const struct inv_item *it)
 	}
 	h = XXH64(v, sizeof(v), 0);
 	s->all = s->all * 31 + h;
-	/* The order of items of two streams with the same number modulo 256
-	 * may differ. */
+	/* Two streams with the same number modulo 256 share an element of `of'.
+	 * The order of their items may differ. */
 	s->streams += h;
 	*of = *of * 31 + h;
 	s->n++;
@@ -171,7 +172,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data + 3, n);
 	if (data[0] & 1)
 		repair(copy, n);
-	/* At most 1000 pieces, so that a run is short. */
+	/* The file is read in at most about 1000 pieces, so that a run is
+	 * short. */
 	piece = data[1] ? (size_t)data[1] * data[1] : n;
 	if (piece < n / 1000)
 		piece = n / 1000;

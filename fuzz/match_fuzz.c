@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs any match specs on any arguments.
+ * Runs arbitrary match specs on arbitrary arguments.
  *
  *	byte 0    bits 0-1: the kind of the rest; 2-4: the release minus 25;
  *	          5-6: the event; 7: set if the spec gets values that only a
@@ -10,9 +10,9 @@
  *	          of kind 2: instructions of four bytes, for the verifier
  *	          of kind 3: a call with conditions, as text
  *
- * The target checks that a compiled program can be verified and explained; a
- * verified program runs and ends; a second run has the same result; an invalid
- * spec has an error with a text.
+ * The target checks that a compiled program can be verified and explained, and
+ * that a verified program ends. A second run must have the same result. An
+ * invalid spec must give an error with a text.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +70,8 @@ static void run_twice(const struct inv_match_prog *p, inv_word list, bool idle)
 	results.used = 0;
 	first = run(&runs[0], p, args, n, idle);
 	CHECK(first <= 0);
-	/* The second run uses the rest of the heap, so that the first result
-	 * stays valid for the comparison. */
+	/* The second run uses the part of the heap that the first run left
+	 * free, so that the first result stays valid for the comparison. */
 	if (run(&runs[1], p, args, n, idle) != first || first)
 		return;
 	CHECK(runs[0].matched == runs[1].matched);
@@ -152,7 +152,8 @@ static void call(const uint8_t *p, size_t len, unsigned flags)
 	if (len > 0)
 		memcpy(copy, p, len);
 	copy[len] = '\0';
-	/* The text after a line end is also read as a header file. */
+	/* The text from the first line end on is also read as a header file
+	 * with records. */
 	if (strchr(copy, '\n'))
 		(void)inv_records_parse(&records, strchr(copy, '\n'), &err);
 	if (!inv_selector_parse(&terms, copy, &records, &s, &err) &&

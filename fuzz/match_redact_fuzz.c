@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Redacts any packed terms.
+ * Redacts arbitrary terms in the packed encoding.
  *
- *	byte 0    bit 0: the rest are rules, and not terms
+ *	byte 0    bit 0: the rest is the text of rules, and not terms
  *	byte 1    the length of the dictionary, which follows
  *	the rest  terms, or the text of rules
  *
- * The target checks that a valid term stays valid and whole, that its shape has no
- * data, and that redacting a shape changes nothing. Rules are read or refused with
- * a message, alone as they are together.
+ * The target checks that redacted terms are valid if the terms were, that the
+ * shape of a term has no data, and that redacting a shape changes nothing.
+ * Rules are accepted or refused with a message, both together and one by one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,8 @@ static int redact(const struct input *in, enum inv_redact_how how,
 
 	inv_buf_reset(out);
 	inv_redact_ends_reset(&ends);
-	/* Terms after a redacted value are searched for it. */
+	/* If a value was redacted, the terms after it may contain it too. So
+	 * inv_redact_result searches them for it. */
 	while (!rc && x.p < x.end)
 		rc = how == INV_REDACT_BY_RULES && x.n_hidden ?
 			     inv_redact_result(&x) :
@@ -58,8 +59,8 @@ static int redact(const struct input *in, enum inv_redact_how how,
 	return rc;
 }
 
-/* Reads the terms. Returns false if they are invalid; sets *data if there is a
- * number, binary or string. */
+/* Reads the terms. Returns false if they are invalid. Sets *data to true if
+ * they contain a large integer, float, binary or string. */
 static bool walk(const struct input *in, bool *data)
 {
 	struct inv_token tok;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merges several inputs in causal order, with corrected clocks, and prints them.
+ * Merges several inputs in causal order, with corrected clocks, and prints
+ * them.
  *
  *	byte 0    bit 0: the checksums of logs are corrected first;
  *	          1, 2: the format
@@ -8,9 +9,10 @@
  *	the rest  files, each a u16 length (little-endian) and bytes; the last
  *	          file has the remaining bytes
  *
- * The target checks that the output is UTF-8, without control characters except
- * line ends: each entry has one line, and perhaps indented lines. In JSON, the
- * brackets of every line are balanced. A second run has the same output.
+ * The target checks that the output is UTF-8 without control characters except
+ * line ends. Each entry is one line, after which there may be indented lines.
+ * In JSON, the brackets of each line must be balanced. A second run must have
+ * the same output.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +49,7 @@ static void init_pick(struct inv_pick *p, unsigned how)
 	}
 }
 
-/* The files, which are opened once more to compare the clocks. */
+/* The input files. To compare the clocks, they are opened a second time. */
 struct input {
 	uint8_t *p;
 	size_t size;
@@ -185,7 +187,7 @@ static void repair_all(uint8_t *p, size_t size)
 	}
 }
 
-/* Checks that in each line quotes are closed, and that brackets outside
+/* Checks in each line that quotes are closed, and that the brackets outside
  * quotes are balanced. */
 static void check_json(const struct inv_buf *b)
 {
@@ -215,8 +217,8 @@ static void check_text(const struct inv_buf *b, uint64_t expected,
 
 	for (size_t i = 0; i < b->len; i++) {
 		CHECK(b->data[i] >= 0x20 || b->data[i] == '\n');
-		/* The lines of a stack trace are indented and do not count
-		 * as entries. */
+		/* The lines of a stack trace are indented, and are no
+		 * entries. */
 		lines += b->data[i] != ' ' && (!i || b->data[i - 1] == '\n');
 	}
 	CHECK(collections ? lines <= expected : lines == expected);
@@ -244,7 +246,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (format == inv_sink_find("json"))
 		check_json(&out[0]);
 	CHECK(!out[0].len || inv_utf8_valid(out[0].data, out[0].len));
-	/* In text, two events of a garbage collection can be one line. */
+	/* In the text format, one line can stand for two events of a garbage
+	 * collection. */
 	if (out[0].len)
 		check_text(&out[0],
 			   sum.entries + (format == inv_sink_find("text")),

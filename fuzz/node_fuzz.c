@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes any bytes that a node may send to the command.
+ * Decodes arbitrary bytes that a node may send to the command.
  *
  *	byte 0    a kind of answer, or the kind `frame'
  *	the rest  the answer's term, or a frame of the connection without its
  *	          length
  *
  * The target checks that texts for people are UTF-8 without control characters
- * and end within their arrays; bytes are within the answer; names of files have
- * no directory; counts are right; libei reads the content of an accepted frame
- * without reading beyond its end.
+ * and end within their arrays, that bytes are within the answer, and that names
+ * of files have no directory. Counts must be right. libei must read the content
+ * of an accepted frame without reading beyond its end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -181,8 +181,8 @@ static void (*const takes[])(const struct inv_ask *ask, struct inv_err *err) = {
 };
 #define TAKES (sizeof(takes) / sizeof(takes[0]))
 
-/* Makes an answer from one whole term. Returns false for other bytes; the
- * receiver refuses these before it decodes an answer. */
+/* Makes an answer from a term that has all the bytes. Returns false for other
+ * bytes, which the receiver refuses before it decodes an answer. */
 static bool make_answer(struct inv_ask *ask, const uint8_t *p, size_t len)
 {
 	memset(ask, 0, sizeof(*ask));
@@ -217,8 +217,8 @@ static void read_by_ei(const char *term, size_t len)
 
 	CHECK(copy);
 	memcpy(copy, term, len);
-	/* This may fail, because libei refuses references that are too long
-	 * for OTP. */
+	/* ei_skip_term may fail, because libei refuses references that are
+	 * longer than OTP's. */
 	(void)ei_skip_term(copy, &index);
 	CHECK((size_t)index <= len);
 	free(copy);

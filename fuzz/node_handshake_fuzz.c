@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes that a program at the port of a node or of epmd may send while the
- * command connects.
+ * Sends the command arbitrary bytes while it connects, as a program at the port
+ * of a node or of epmd might.
  *
- * 	byte 0 the action of the command: asks epmd for a port or for all
- *  names,
- * 	          connects, connects to a node that has the cookie, or explains
- * 	          why connecting failed
- * 	the rest  what the command receives
+ *	byte 0    what the command does: asks epmd for a port, or for all names,
+ *	          connects, connects to a node that has the cookie, or explains
+ *	          why connecting failed
+ *	the rest  what the command receives
  *
  * Libei reads the handshake from a socket, as in the command. The target checks
  * that texts for people are UTF-8 without control characters and end within
@@ -40,12 +39,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	} while (0)
 
 #define COOKIE "cookie"
-#define WAIT_MS 60000 /* never reached: the server below ends each stream */
+#define WAIT_MS 60000 /* never reached: the server ends each stream */
 
 /*
- * Replaces libc's function. Only one caller passes a single descriptor: it waits
- * for some time after a connection was closed, for the end of the node. This
- * would make the fuzzer slow.
+ * Replaces libc's function. Only one caller passes a single descriptor: after a
+ * connection was closed, it gives the node some time to end. This wait would
+ * make the fuzzer slow, so it is skipped.
  */
 int poll(struct pollfd *fds, nfds_t n, int ms)
 {
@@ -86,7 +85,7 @@ static struct {
 	bool has_cookie; /* answers the challenge of the command */
 } server = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Libei's own functions for the digest of a challenge. */
+/* libei's own functions for MD5, the digest of a challenge. */
 struct md5 {
 	uint32_t room[64];
 };
@@ -99,8 +98,9 @@ static bool receive(int fd, uint8_t *at, size_t n)
 	return recv(fd, at, n, MSG_WAITALL) == (ssize_t)n;
 }
 
-/* Finds the challenge in the command's response: length (2), 'r', challenge (4),
- * digest (16). Before it comes the command's name. */
+/* Reads the command's messages until its response, which contains the
+ * challenge: length (2 bytes), 'r', challenge (4), digest (16). Messages before
+ * the response have the command's name. */
 static bool get_challenge(int fd, uint32_t *challenge)
 {
 	uint8_t m[65536];
@@ -123,7 +123,8 @@ static bool get_challenge(int fd, uint32_t *challenge)
 	return false;
 }
 
-/* The command sends no response if it waits for the rest of a message. */
+/* Answers the command's challenge. The command sends no challenge while it
+ * still waits for the rest of a message, so this waits for 50 ms at most. */
 static void acknowledge(int fd)
 {
 	const struct timeval wait = { 0, 50000 };
@@ -279,7 +280,8 @@ static void shake(const uint8_t *bytes, size_t len, bool has_cookie)
 
 /*
  * The first byte says how the connection ended, and how many bytes arrive at a
- * time. With TLS, only this function sees lengths of four bytes.
+ * time. `head' is the size of a message's length: 4 bytes with TLS, and
+ * otherwise 2. Only this function tests messages as they are with TLS.
  */
 static void explain(const uint8_t *bytes, size_t len, size_t head)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a fuzz target on files, and on all files in directories, without a
- * fuzzer, so that tests can repeat a fuzzer's inputs with any compiler. Each
- * input is in memory of exactly its size, so that a sanitizer notices a read
- * after its end.
+ * Runs a fuzz target on files, and on all files in directories. It needs no
+ * fuzzer, so tests can repeat a fuzzer's inputs with any compiler. Each input
+ * is in memory of exactly its size, so that a sanitizer notices a read after
+ * its end.
  *
  *	TARGET_replay FILE-OR-DIRECTORY...
  */

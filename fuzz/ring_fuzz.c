@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads rings whose memory was overwritten. The input is a list of patches,
- * which are applied to two valid rings. A patch has an offset (3 bytes, little-
- * endian), a length from 1 to 8 (a byte), and bytes. Reading must end, stay
- * within the mapping, and return fragments with valid lengths and event counts.
+ * Reads rings whose memory was overwritten. The input is a list of patches to
+ * two valid rings. A patch has an offset (3 bytes, little-endian), a length
+ * from 1 to 8 (a byte), and bytes. Reading must end, stay within the mapping,
+ * and return fragments with valid lengths and event counts.
  */
 #include "../test/unit/ring_build.h"
 #include "ring/consumer.h"
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static uint8_t *template;
 static size_t len;
 
-/* Writes a packet of notes of kind 1, without terms. */
+/* Writes a packet with n notes of kind 1, which have no terms. */
 static void build_notes(struct inv_producer *p, unsigned n)
 {
 	static const uint8_t note[] = { 3, INV_HEAD_NOTE, 0, 1 };
@@ -49,7 +49,8 @@ static void make_template(enum inv_keep keep)
 	}
 	build_notes(&b.p[1], 3);
 	build_event(&b.p[1], 10);
-	/* Both rings have a large event; the other slots have small ones. */
+	/* Both rings get a large event. With keep oldest the first ring is
+	 * full, so its large event is dropped. */
 	build_large_event(&b.p[1], 5000);
 	CHECK(build_large_event(&b.p[0], 6000) == (keep == INV_KEEP_NEWEST));
 	len = b.len;

@@ -7,8 +7,8 @@
  *	          3: each ended call is shown as a whole
  *	the rest  the file
  *
- * The target checks that protocol buffers consist of whole fields, which are those
- * of the format's outermost message, and that in the lines of JSON brackets are
+ * The target checks that protocol buffers consist of whole fields of the
+ * format's outermost message, and that the brackets in each line of JSON are
  * balanced.
  */
 #include <stdlib.h>
@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 			abort(); \
 	} while (0)
 
-/* Each field is number 1, and has a length. */
+/* Checks the outermost message: each field has number 1, and contains as many
+ * bytes as its length says. */
 static void check_fields(const struct inv_buf *b)
 {
 	const uint8_t *p = b->data, *end;

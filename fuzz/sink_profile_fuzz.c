@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a profile of any names in all its formats.
+ * Writes a profile with arbitrary names in all formats of a profile.
  *
  *	each byte N, then
- *	0 to 127    N bytes, the name of a frame below the last one
- *	128 to 191  N - 128 frames are left
+ *	0 to 127    N bytes: the name of a frame that the last one calls
+ *	128 to 191  N - 128 frames return
  *	192 to 255  the last frame gets a count and N - 192 squared ns
  *
- * The target checks that all totals stay, that the text of each format is UTF-8 and
- * has no control characters but its line feeds, that the lines of folded add up, and
- * that the SVG file has no markup in names.
+ * The target checks that all totals are right, and that the text of each format
+ * is UTF-8 without control characters except line ends. The numbers in the
+ * lines of the folded format must have the right sum, and names in the SVG file
+ * must contain no markup.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 			abort(); \
 	} while (0)
 
-/* As little memory as evicts often. */
+/* so little memory that frames are evicted often */
 #define MOST 20000u
 
 static struct inv_paths paths;
@@ -56,7 +57,8 @@ static void build(const uint8_t *p, const uint8_t *end)
 				ns += (uint64_t)n * n;
 				count++;
 			}
-			/* Frames can be evicted when others are entered. */
+			/* Later entries may evict this frame, so the next one
+			 * is entered below the root. */
 			f = inv_paths_root(&paths);
 		}
 	}
@@ -70,7 +72,7 @@ static void check_text(const struct inv_buf *b)
 		CHECK(b->data[i] >= ' ' || b->data[i] == '\n');
 }
 
-/* The number at the end of each line. */
+/* Checks that the numbers at the ends of the lines have the right sum. */
 static void check_folded(const struct inv_buf *b)
 {
 	uint64_t sum = 0, n = 0, ten = 1;
@@ -93,7 +95,8 @@ static void check_folded(const struct inv_buf *b)
 	CHECK(sum == ns);
 }
 
-/* Each "<" begins an element that the writer has, and each "&" an escape. */
+/* Checks that each "<" before the script begins an element that the writer
+ * uses. So no name can begin an element. */
 static void check_svg(const struct inv_buf *b)
 {
 	static const char *const known[] = {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of sequential traces in all views. Some of the events would be
+ * Shows requests of sequential traces in all views. Some of the events would be
  * impossible in a VM.
  *
- * 	byte 0    bits 0 to 2: the view; 4: as JSON; 5: narrow lines;
- * 	          6, 7: the bounds of the memory
- * 	the rest  events of OP_SIZE bytes each:
- * 	          0   bits 0, 1: send, receive, print, something else;
- * 	              2: the label; 3: a filter leaves it out; 4 to 6: the message
- * 	          1   bits 0 to 3: the sender; 4 to 7: the receiver
- * 	          2   Prev
- * 	          3   Cur
+ *	byte 0    bits 0 to 2: the view; 4: as JSON; 5: narrow lines;
+ *	          6, 7: the bounds of the memory
+ *	the rest  events of OP_SIZE bytes each:
+ *	          0   bits 0, 1: send, receive, print, something else;
+ *	              2: the label; 3: a filter removes it; 4 to 6: the message
+ *	          1   bits 0 to 3: the sender; 4 to 7: the receiver
+ *	          2   Prev
+ *	          3   Cur
  *
  * The target checks that a cause is an earlier event of the same request, that
  * the certain cause of a received message is the event that sent it, and that
- * hops are trees. The output has to be UTF-8 without control characters except
- * line ends, and the same in a second run.
+ * hops are trees. The output must be UTF-8 without control characters except
+ * line ends. A second run must have the same output.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define EVENTS_MAX 4096
 #define NODES 3
 
-/* Definitions of the dictionary. Processes are spread over the nodes, which have
- * the numbers 1 to NODES in pids; 0 is the recording node. */
+/* The indexes of the dictionary's definitions. In a pid, the node is a number
+ * from 1 to NODES, or 0 for the node that records the event. */
 enum {
 	D_SEND,
 	D_RECEIVE,
@@ -85,7 +85,8 @@ struct world {
 
 /* --- events --------------------------------------------------------------- */
 
-/* The first definition is the last in memory. */
+/* Adds a definition to the dictionary, whose definitions are in memory in
+ * reverse order. */
 static void define(struct world *w, unsigned kind, const void *p, size_t n)
 {
 	CHECK(w->n_defs + n + 2 <= sizeof(w->defs));
@@ -139,8 +140,8 @@ static void put_pid(struct world *w, unsigned process, unsigned node)
 	put(w, 0);
 }
 
-/* Small numbers are equal often. Large numbers are like those that spawns
- * make. */
+/* Returns the serial for a byte of input. Small serials are often equal. Large
+ * serials are like those of spawned processes. */
 static uint64_t serial(uint8_t b)
 {
 	return b < 0xc0 ? b : (UINT64_C(1) << (b & 0x3f)) - 1;
@@ -185,7 +186,7 @@ static void put_message(struct world *w, unsigned what, unsigned from)
 	}
 }
 
-/* {seq_trace,Label,{What,{Prev,Cur},From,To,Message}} */
+/* Writes the terms of {seq_trace,Label,{What,{Prev,Cur},From,To,Message}}. */
 static void put_event(struct world *w, const uint8_t *op, unsigned process,
 		      unsigned what)
 {
@@ -205,7 +206,8 @@ static void put_event(struct world *w, const uint8_t *op, unsigned process,
 	put_message(w, op[0] >> 4 & 7, op[1] & 15);
 }
 
-/* A call whose value says that the request of its process is over. */
+/* Writes a call whose match spec's value says that the request of its process
+ * has ended. */
 static void put_over(struct world *w, unsigned process)
 {
 	put_pid(w, process, home_of(process));

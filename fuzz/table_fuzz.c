@@ -7,10 +7,10 @@
  *	the rest  files, each a u16 length (little-endian) and bytes; the last
  *	          file has the remaining bytes
  *
- * The target checks that ids of events and losses count from 1; that each call
- * event has one row in calls, and no other event has one, except the end of a
- * call of which the node has recorded only the end; that all numbers in cells
- * are valid; and that the texts have a length that can be read.
+ * The target checks that the ids of events and losses count from 1, that all
+ * numbers in cells are valid, and that the bytes of each text can be read. Each
+ * call event must have one row in the table `calls'. No other event has one,
+ * except the end of a call whose beginning the node did not record.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +34,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct seen {
 	struct inv_row_writer writer;
 	int64_t id;
-	bool decided;	/* the node has recorded only the end of a call */
-	uint8_t *calls; /* for each id: 1: is a call, 2: has a row */
+	bool decided;	/* this item ends a call that has no call event */
+	uint8_t *calls; /* by id: 1: a call event, 2: it has a row */
 	size_t n;
-	uint32_t call; /* the word for the tag `call' */
-	unsigned sum;  /* a sum over all texts, so that each byte is read */
+	uint32_t call; /* number of the word `call' */
+	unsigned sum;  /* over all texts, so that each byte is read */
 };
 
 static void check_cell(struct seen *s, const struct inv_cast *cast,

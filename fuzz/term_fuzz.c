@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads and prints any terms, in both encodings.
+ * Reads and prints arbitrary terms, in both encodings.
  *
  *	byte 0    bit 0: the encoding is ETF, and not packed; bits 1-4: options
  *	          of the printer (~0p, unicode, wide range, OTP 29); bit 5: the
@@ -10,9 +10,9 @@
  *	the rest  terms
  *
  * The target checks that skipping and printing a term read the same number of
- * bytes and have the same result; a token is within the input; brackets in the
- * text are closed; the text is UTF-8 and at most EXPANSION times as long as the
- * input.
+ * bytes and have the same result. Each token must be within the input, and the
+ * brackets in the text must be closed. The text must be UTF-8 and at most
+ * EXPANSION times as long as the input.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +34,15 @@ static struct inv_fields fields;
 	} while (0)
 
 /*
- * The length of the longest text for a byte of input: a fun of two atoms of the
- * dictionary, each with 255 characters, printed as \x{10FFFF}, and 100 bytes
- * for the characters around the atoms.
+ * The largest number of bytes of text for a byte of input. The longest text is
+ * that of a fun with two atoms of the dictionary. Each has 255 characters,
+ * printed as \x{10FFFF}. The characters around the atoms take less than 100
+ * bytes.
  */
 #define EXPANSION (2 * 255 * 10 + 100)
 
-/* The most tokens of a byte: an APPLY has TUPLE ATOM ATOM LIST END END. */
+/* The largest number of tokens for a byte of input: an APPLY has the tokens
+ * TUPLE ATOM ATOM LIST END END. */
 #define TOKENS 6
 
 struct input {
@@ -105,8 +107,8 @@ static int print_all(const struct input *in, const struct inv_print_opts *o,
 	return r;
 }
 
-/* Prints all terms without the second printer for simple terms (term/simple.h),
- * which must print the same. */
+/* Prints all terms token by token, without the faster printer for simple terms
+ * (term/simple.h). Both must print the same text. */
 static int print_by_tokens(const struct input *in,
 			   const struct inv_print_opts *o)
 {
@@ -123,7 +125,8 @@ static int print_by_tokens(const struct input *in,
 	return r;
 }
 
-/* Defines records whose fields are called like the record. */
+/* Defines records for atoms of the dictionary. Each field has the same name as
+ * its record. */
 static void define_records(void)
 {
 	for (uint32_t i = 0; i < dict.n && i < 8; i++) {
@@ -143,7 +146,7 @@ static void define_records(void)
 	}
 }
 
-/* Elixir's syntax: the same errors, and UTF-8. */
+/* Checks that printing in Elixir's syntax has the same errors, and is UTF-8. */
 static void in_elixir(const struct input *in, const struct inv_print_opts *o,
 		      int walked)
 {
@@ -198,7 +201,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	inv_fields_release(&fields);
 	CHECK(out.error == 0 &&
 	      out.len <= in.len * EXPANSION * (data[0] & 32 ? 2 : 1));
-	/* The output is always UTF-8, also for text that the VM has printed. */
+	/* The output is always UTF-8, even for a fun, whose text comes from the
+	 * VM. */
 	CHECK(out.len == 0 || inv_utf8_valid(out.data, out.len));
 	return 0;
 }

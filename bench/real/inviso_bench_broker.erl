@@ -9,15 +9,16 @@
 -define(SERVER, "/usr/lib/rabbitmq/bin/rabbitmq-server").
 -define(BOOT_MS, 60000).
 -define(CALL_MS, 60000).
-%% Enough to keep the broker busy. More messages in circulation make the states
-%% of channels larger, because a state has the messages without acknowledgement.
+%% These numbers of queues, and of messages that circulate in each, keep the broker busy. With more
+%% messages the state of a channel would be larger, because it contains all messages that are not
+%% acknowledged.
 -define(QUEUES, 4).
 -define(CIRCULATING, 10).
 
 -type broker() :: #{node := node(), load := node(), os_pid := integer(),
                     ports := [port()], load_pid := integer()}.
 
-%% The broker and the load end with the calling process.
+%% Starts RabbitMQ, and a node that is its load. Both end when the calling process ends.
 -spec start(file:filename(), file:filename()) -> broker().
 start(Plugins, Work) ->
     Unique = os:getpid(),
@@ -29,8 +30,8 @@ start(Plugins, Work) ->
                          "ENABLED_PLUGINS_FILE", "CONFIG_FILE",
                          "ADVANCED_CONFIG_FILE", "GENERATED_CONFIG_DIR",
                          "CONF_ENV_FILE"]],
-    %% Starts the broker as a service manager does: the VM itself, without a
-    %% shell. RabbitMQ writes its log to a file that LOGS names.
+    %% The broker is started in the same way as by a service manager: the VM runs without a shell.
+    %% LOGS is removed from the environment, because RabbitMQ would log to the file that it names.
     BrokerPort = program(Work, "broker.out", [?SERVER],
                          [{"RABBITMQ_NODENAME", atom_to_list(Node)},
                           {"RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1"},
@@ -54,7 +55,7 @@ start(Plugins, Work) ->
     until(Broker, fun() -> taken(Broker) > 0 end),
     Broker.
 
-%% The kernel kills the program when this node ends.
+%% Starts a program. When this node ends, the kernel kills the program.
 program(Work, Out, Words, Env) ->
     open_port({spawn_executable, os:find_executable("setpriv")},
               [{args, ["--pdeathsig", "KILL", "/bin/sh", "-c",
@@ -91,7 +92,7 @@ call(Node, M, F, Args) ->
 taken(#{load := Load}) ->
     call(Load, inviso_bench_load, taken, []).
 
-%% Stops the load's node, so that the broker has no work.
+%% Stops the load's node by SIGSTOP, so that the broker has no work.
 -spec pause(broker()) -> ok.
 pause(Broker) -> signal("STOP", Broker).
 
@@ -102,13 +103,13 @@ signal(Signal, #{load_pid := OsPid}) ->
     [] = os:cmd(lists:concat(["kill -", Signal, " ", OsPid])),
     ok.
 
-%% Returns the broker's resident memory in bytes, and makes it the peak.
+%% Returns the broker's resident memory in bytes. Also resets the broker's peak memory to this size.
 -spec resident(broker()) -> non_neg_integer().
 resident(#{os_pid := OsPid} = Broker) ->
     ok = file:write_file(proc(OsPid, "clear_refs"), "5"),
     kib(Broker, "VmRSS").
 
-%% Returns by how many bytes the peak has exceeded an earlier size.
+%% Returns by how many bytes the broker's peak memory exceeds an earlier size.
 -spec growth(broker(), non_neg_integer()) -> non_neg_integer().
 growth(Broker, Before) ->
     max(0, kib(Broker, "VmHWM") - Before).

@@ -15,14 +15,14 @@ file_begin(Module, File) ->
 
 -spec file_end() -> ok.
 file_end() ->
-    %% In newer releases stop/0 also clears the patterns.
+    %% In newer releases dbg:stop/0 also clears the trace patterns. In older ones stop_clear/0 does.
     case erlang:function_exported(dbg, stop_clear, 0) of
         true -> dbg:stop_clear();
         false -> dbg:stop()
     end.
 
-%% The mailbox of the counting process grows by gigabytes. If the node's memory
-%% grows by more than Most bytes, a watching process ends the tracing.
+%% Traces all calls of a module with a process that counts the events. Its message queue grows by
+%% gigabytes. If the node's memory grows by more than Most bytes, another process ends the tracing.
 -spec count_begin(module(), pos_integer()) -> ok.
 count_begin(Module, Most) ->
     Counted = counters:new(1, []),
@@ -40,12 +40,12 @@ count_begin(Module, Most) ->
     _ = erlang:trace_pattern({Module, '_', '_'}, true, [local]),
     ok.
 
-%% Returns true if tracing has ended because of the memory.
+%% Returns true if tracing has ended because the node's memory has grown too much.
 -spec count_ended() -> boolean().
 count_ended() ->
     ask(is_ended).
 
-%% Ends tracing. Returns how many events the process got.
+%% Ends the tracing. Returns the number of events.
 -spec count_end() -> non_neg_integer().
 count_end() ->
     ask(stop).
@@ -84,7 +84,8 @@ over(Events) ->
             From ! {?MODULE, Events}
     end.
 
-%% Messages that the process has not received yet were produced, too.
+%% Ends the tracing. Returns the number of events: those that the process has received, and those in
+%% its message queue.
 ended(Module, Tracer, Counted) ->
     _ = erlang:trace(all, false, [call]),
     _ = erlang:trace_pattern({Module, '_', '_'}, false, [local]),

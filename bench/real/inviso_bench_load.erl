@@ -12,14 +12,15 @@
 
 -define(MESSAGE, <<"a small message of 30 bytes...">>).
 
-%% Connects to the broker on this port of the machine. The connections work
-%% until the node ends.
+%% Connects to the broker on this port of this machine. The connections circulate messages until the
+%% node ends.
 -spec start(inet:port_number(), pos_integer(), pos_integer()) -> ok.
 start(Port, Connections, Circulating) ->
     {ok, _} = application:ensure_all_started(amqp_client),
     Taken = counters:new(1, [write_concurrency]),
     persistent_term:put(?MODULE, Taken),
-    %% The caller may be a process that ends, such as one of rpc.
+    %% Each connection gets a process of its own, because the caller may end, as a process of rpc
+    %% does.
     _ = [spawn(fun() -> connection(Port, Circulating, Taken) end)
          || _ <- lists:seq(1, Connections)],
     ok.
@@ -29,10 +30,10 @@ start(Port, Connections, Circulating) ->
 taken() ->
     counters:get(persistent_term:get(?MODULE), 1).
 
-%% Publishers and consumers have connections of their own, as RabbitMQ's manual
-%% recommends: a broker slows down connections that publish.
+%% Publisher and consumer have different connections, as RabbitMQ's manual recommends: the broker
+%% may slow down a connection that publishes.
 connection(Port, Circulating, Taken) ->
-    %% If a connection ends, so does the node, because the load has changed.
+    %% If a connection ends, there is less load for the broker. So this node ends too.
     process_flag(trap_exit, true),
     [From, To] = [channel(Port), channel(Port)],
     #'queue.declare_ok'{queue = Queue} =

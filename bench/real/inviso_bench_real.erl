@@ -10,15 +10,16 @@
 -module(inviso_bench_real).
 -export([main/1]).
 
-%% Begins no round that may not end within this time, and gives up later.
+%% A round begins only if it will probably end within TIME_MS after the start. The program exits
+%% with an error after GIVE_UP_MS.
 -define(TIME_MS, 270000).
 -define(GIVE_UP_MS, 290000).
 -define(POLL_MS, 50).
 
-%% How many rounds there are; the time before a measurement, in which the broker
-%% collects garbage and loads code; for how long the throughput without tracing is
-%% measured; and for how long at most the throughput with tracing. An atom is more
-%% than each number.
+%% rounds: the largest number of rounds. settle_ms: the pause before a measurement, in which the
+%% broker collects garbage and loads code. untraced_ms: how long the throughput without tracing is
+%% measured. window_ms: how long the throughput with tracing is measured at most. The atom
+%% `infinity' is larger than each number.
 -define(LONG, #{rounds => 5, settle_ms => 700, untraced_ms => 2000,
                 window_ms => infinity}).
 -define(SHORT, #{rounds => 1, settle_ms => 100, untraced_ms => 500,
@@ -66,8 +67,8 @@ measure(#{work := Work} = Opts, Plugins, Out) ->
     inviso_bench_table:print(Untraced, Rows, length(Rounds)),
     ok = file:write_file(Out, inviso_bench_table:json(Untraced, Rows)).
 
-%% Begins another round only if the time suffices for a round that takes a
-%% little longer than this round.
+%% Begins another round only if there is time for one that takes up to a quarter longer than this
+%% round.
 rounds(Broker, #{rounds := Most} = Opts, Began, RoundBegan, N) ->
     progress("round ~b", [N]),
     Turns = [{Way, turn(Way, Broker, Opts)}
@@ -86,19 +87,19 @@ turn(Way, Broker, #{settle_ms := Settle, untraced_ms := Ms,
     Untraced = rate(fun() -> false end, Broker, Ms),
     Before = inviso_bench_broker:resident(Broker),
     Tracing = inviso_bench_ways:start(Way, Broker, Opts),
-    %% The process tracer gets no time to settle, because its mailbox grows.
+    %% There is no pause with the process tracer, because its message queue grows all the time.
     _ = [timer:sleep(Settle) || Way =/= process],
     Rate = rate(fun() -> inviso_bench_ways:over(Tracing) end, Broker,
                 min(Most, inviso_bench_ways:window_ms(Way))),
     Growth = inviso_bench_broker:growth(Broker, Before),
-    %% Without the load, fetching a log of gigabytes takes less time.
+    %% While the broker has no work, a log of gigabytes is fetched in less time.
     ok = inviso_bench_broker:pause(Broker),
     {Recorded, Lost, Bytes} = inviso_bench_ways:stop(Tracing),
     ok = inviso_bench_broker:resume(Broker),
     #turn{untraced = Untraced, rate = Rate, recorded = Recorded, lost = Lost,
           bytes = Bytes, growth = Growth}.
 
-%% Returns the messages that were consumed in a second.
+%% Returns the number of messages that were consumed per second.
 rate(Over, Broker, Ms) ->
     Taken = inviso_bench_broker:taken(Broker),
     Began = now_us(),

@@ -7,7 +7,8 @@
 
 -define(MODULE_TRACED, "rabbit_channel").
 -define(WINDOW_MS, 3000).
-%% The mailbox of a process tracer grows by up to a gigabyte a second.
+%% This time is shorter, because the message queue of a process tracer grows by up to a gigabyte per
+%% second.
 -define(SHORT_WINDOW_MS, 2000).
 -define(MOST_MEMORY, 2 bsl 30).
 -define(READY_MS, 60000).
@@ -31,7 +32,7 @@ name({inviso, Name, _}) -> "inviso, " ++ Name;
 name(file) -> "dbg, file port";
 name(process) -> "process tracer, counts only".
 
-%% Returns the share of the throughput without tracing that is the goal.
+%% Returns the goal: the throughput with tracing, as a share of the throughput without tracing.
 -spec bar(way()) -> number() | none.
 bar({inviso, "whole terms", _}) -> 0.35;
 bar({inviso, "--args none", _}) -> 0.65;
@@ -41,7 +42,7 @@ bar(_) -> none.
 window_ms(process) -> ?SHORT_WINDOW_MS;
 window_ms(_) -> ?WINDOW_MS.
 
-%% Returns when the broker is traced.
+%% Begins to trace the broker in one of the ways. Returns when the broker is traced.
 -spec start(way(), inviso_bench_broker:broker(), map()) -> tracing().
 start({inviso, _, Args} = Way, #{node := Node},
       #{command := Command, work := Work}) ->
@@ -85,7 +86,7 @@ until_tracing(Port, Status, Late) ->
             end
     end.
 
-%% Returns true if tracing ended by itself, to protect the machine.
+%% Returns true if the tracing ended by itself, because the broker's memory grew too much.
 -spec over(tracing()) -> boolean().
 over(#{way := process, node := Node}) ->
     inviso_bench_broker:call(Node, inviso_bench_guest, count_ended, []);
@@ -124,14 +125,15 @@ said(Port, Said) ->
             error({inviso_does_not_end, Said})
     end.
 
-%% The last object that the command prints has the sums of all nodes.
+%% The last JSON object that the command prints has the sums over all nodes.
 field(Said, Field) ->
     Last = lists:last(binary:split(Said, <<"\n">>, [global, trim_all])),
     {match, [Number]} = re:run(Last, ["\"", Field, "\":(\\d+)"],
                                [{capture, all_but_first, binary}]),
     binary_to_integer(Number).
 
-%% The port's driver may write for some time after `dbg' has ended.
+%% Waits until the size of the file no longer changes, and returns the size. The driver of the trace
+%% port may write for some time after `dbg' has ended.
 settled(File, Before) ->
     case filelib:file_size(File) of
         Before -> Before;

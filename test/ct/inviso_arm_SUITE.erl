@@ -222,7 +222,8 @@ modules_that_are_not_loaded_are_loaded(Config) ->
         ok
     end).
 
-%% {return_trace} without {exception_trace}, which `return' does not have.
+%% A spec may have the action {return_trace} without {exception_trace}. The action `return' of the
+%% command never makes this combination.
 hidden_exceptions_are_noted(Config) ->
     on(Config, fun() ->
         Raw = fun(Actions) ->
@@ -322,8 +323,8 @@ it_can_be_abandoned_at_any_step(Config) ->
         clean()
     end).
 
-%% Runs N steps of arming and then disarms. If more steps would follow, does the
-%% same with N + 1. Returns the number of steps that arm everything.
+%% Arms N steps of the plan, and then disarms. If these steps did not arm everything, tries again
+%% with N + 1. Returns the number of steps that arm everything.
 abandoned(Plan, N) ->
     Tracing = ?P:tracing(),
     {How, Last} = some_steps(Plan, Tracing, N),
@@ -570,7 +571,7 @@ sensitive_processes_are_reported(Config) ->
         has(Why, ["sensitive", pid_to_list(Dark)]),
         {ok, _, #{sensitive := 1, processes := 2}} =
             plan(["procs"], [pid_to_list(Dark), "init"]),
-        %% A suspended process does not delay the plan.
+        %% The plan does not wait for a suspended process.
         Busy = spawn(fun() -> (fun F() -> F() end)() end),
         erlang:suspend_process(Busy),
         {ok, _, _} = plan(["procs"], [pid_to_list(Busy)]),
@@ -619,8 +620,9 @@ counters_count(Config) ->
         clean()
     end).
 
-%% The match specs of two sessions have 20 clauses each, with guards that may
-%% fail. The engine would need a clause for each combination of their clauses.
+%% Two sessions trace the same function, each with a match spec of 20 clauses. The guards of these
+%% clauses may fail. So the engine would need one clause for each combination of their clauses,
+%% which is more than its limit.
 what_the_engine_cannot_do_is_refused(Config) ->
     on(Config, fun() ->
         Spec = fun(From, To) ->
@@ -907,8 +909,8 @@ beside(How, Who, Flags, Procs, Follow) ->
 on_new(new) -> 1;
 on_new(_) -> 0.
 
-%% The runtime component sets flags in several requests. Whether a request is
-%% refused also depends on the flags that earlier requests have set.
+%% The runtime component sets flags in several requests. Whether a request is refused also depends
+%% on the flags that were set by earlier requests.
 flag_by_flag(W) ->
     S = trace:session_create(theirs, self(), []),
     _ = trace:process(S, new, true, [garbage_collection]),

@@ -220,8 +220,8 @@ a_release_boots_whatever_is_wrong(Config) ->
              {Name, true} = {Name, string:find(Line, Words) =/= nomatch},
              inviso_test_lib:stop_node(N)
          end || {Name, File, Params, Words} <- Wrong],
-    %% inviso_autostart_mod names a module that does not exist, or one that
-    %% crashes.
+    %% Each of the two modules in inviso_autostart_mod is a mistake: the first does not exist, and
+    %% the second crashes.
     N1 = boot(Config, "nomod", [{inviso_autostart_mod, no_such_module}]),
     [_] = logged(N1),
     inviso_test_lib:stop_node(N1),
@@ -265,8 +265,8 @@ nothing_starts_that_is_not_configured(Config) ->
     ok = call(N, application, stop, [inviso]),
     inviso_test_lib:stop_node(N).
 
-%% After the runtime component is killed, or stopped with the application, no
-%% flags, patterns, sessions or processes are left, and the log is complete.
+%% When the runtime component is killed, or the application stops, no flags, patterns, sessions or
+%% processes stay, and the log is complete.
 nothing_stays_of_what_started(Config) ->
     N = node_of(Config),
     Conf = filename:join(?config(dir, Config), "c.config"),
@@ -578,8 +578,8 @@ dependency_with_a_control_component(Config) ->
     Events = lists:append([[{connected, Node, {{tag, T}, {new, running}}},
                             {disconnected, Node, void}]
                            || T <- [0, 100000, infinity]]),
-    %% A runtime component that has a control component cannot be adopted by
-    %% another one. With the dependency 0 it ends with its control component.
+    %% This runtime component has a control component, so no other control component can adopt it.
+    %% With the option {dependency, 0} it ends when its control component ends.
     write(Conf, [{options, [{dependency, {0, CNode}}]}]),
     ok = call(N, application, start, [inviso]),
     wait_until(fun() -> {ok, []} =/= call(C, inviso, get_status, []) end),
@@ -893,8 +893,8 @@ command_errors(Config) ->
     _ = [inviso_test_lib:stop_node(X) || X <- [N, Stock]],
     ok.
 
-%% If a release has the command's version of inviso, the command uses the
-%% release's code and does not remove it, even while autostart traces the node.
+%% A release contains the same version of inviso as the command. So the command uses the release's
+%% code and does not remove it, even while autostart traces the node.
 command_on_a_release(Config) ->
     Conf = filename:join(?config(dir, Config), "c.config"),
     write(Conf, server_conf(1, [{tracerdata, {file, filename:join(

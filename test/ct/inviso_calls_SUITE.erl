@@ -7,7 +7,7 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,
          init_per_testcase/2, end_per_testcase/2]).
--export([tree/1, check_trees/2]). % for inviso_decide_SUITE
+-export([tree/1, check_trees/2]). % these two are called by inviso_decide_SUITE
 -export([random_trees/1, slow_calls/1, calls_without_arguments/1,
          failed_calls/1, picks_of_one_spec/1, invalid_picks/1,
          filters_change_no_duration/1, filters_in_the_node/1,
@@ -56,7 +56,7 @@ a_node(Config) ->
                                  [?WORK, File, Beam]),
     Node.
 
-%% Starts a node on which a process takes orders.
+%% Starts a node on which the process `shop' of inviso_calls_work takes orders.
 a_shop(Config) ->
     Node = a_node(Config),
     _ = ?NODE:call(Node, erlang, spawn, [?WORK, shop, []]),
@@ -72,7 +72,7 @@ run(Config, Node, [Command | Args]) ->
 merge(Config, Node, Args) ->
     ?LIB:run(opts(Config, Node), ["merge" | Args]).
 
-%% Records while Work runs. Returns the log.
+%% Starts a recording, calls Work, and ends the recording. Returns the path of the log.
 recorded(Config, Node, Specs, Work) ->
     Dir = maps:get(home, Node),
     #{status := 0} = run(Config, Node, ["record", "--detach", "--for", "5m",
@@ -83,7 +83,7 @@ recorded(Config, Node, Specs, Work) ->
 
 %% --- random trees -----------------------------------------------------------
 
-%% Plays random trees, and compares each call with its tree.
+%% Processes on the node make random trees of calls. Each recorded call is compared with its tree.
 random_trees(Config) ->
     Node = a_node(Config),
     Children = [tree(5) || _ <- lists:seq(1, 60)],
@@ -102,7 +102,8 @@ random_trees(Config) ->
     same_in_text(Config, Node, Log, Ended),
     same_in_terms(Config, Node, Log, Ended).
 
-%% Compares calls that have the times of their beginnings with their trees.
+%% Checks calls against the trees from which they were made. Each call has the time at which it
+%% began.
 check_trees(Trees, Calls) ->
     Ended = maps:from_list([{id(E), E} || E <- Calls]),
     Begun = maps:map(fun(_, E) -> unix_ns(maps:get(<<"start">>, E)) end, Ended),
@@ -132,8 +133,8 @@ id(#{<<"args">> := [<<"{", Tree/binary>>]}) ->
     {Id, _} = string:to_integer(Tree),
     Id.
 
-%% Checks the call of a tree and the calls in it. Returns true if its process
-%% lives on.
+%% Checks the call of a tree and the calls inside it. Returns true if the process that made the call
+%% continues after it.
 check({Function, {Id, Children, End}}, Depth, Begun, Ended) ->
     case alive(Children, Depth + 1, Begun, Ended) andalso
         tail(End, Depth + 1, Begun, Ended) of
@@ -188,13 +189,13 @@ ended(Id, End, #{<<"end">> := Said} = E) ->
         {tail, _} ->
             true = lists:member(Said, [<<"return">>, <<"exception">>]);
         die ->
-            %% If the VM reports the kill as an exception, the call ends with
-            %% it; otherwise it ends with the process.
+            %% If the VM reports the kill as an exception, the call ends with this exception. If
+            %% not, the call ends with the process.
             true = lists:member(Said, [<<"exit">>, <<"exception">>]),
             false
     end.
 
-%% The text has the same calls, each with the same duration.
+%% The text format shows the same calls as JSON, each with the same duration.
 same_in_text(Config, Node, Log, Ended) ->
     #{status := 0, out := Out} =
         merge(Config, Node, ["--min-duration", "0us", Log]),
@@ -208,7 +209,7 @@ same_in_text(Config, Node, Log, Ended) ->
      || {I, #{<<"duration_ns">> := Ns}} <- maps:to_list(Ended)],
     ok.
 
-%% Erlang terms have the same calls, with the same numbers.
+%% The format etf has the same calls as JSON, with the same numbers.
 same_in_terms(Config, Node, Log, Ended) ->
     File = Log ++ ".etf",
     #{status := 0} = merge(Config, Node, ["-f", "etf", "--min-duration", "0us",
@@ -262,8 +263,8 @@ slow_calls(Config) ->
         run(Config, Node, ["trace", "--for", "1s", ?ORDER ++ " -> slow(1m)"]),
     {match, _} = re:run(Err, "no slow or failed call among [0-9]+ calls in").
 
-%% Returns the duration in the line of a call. On a busy machine, any order can be
-%% slow.
+%% Returns the duration in the line of a call, in ns. The line may be that of any order, because on
+%% a busy machine any order can be slow.
 shown_ns(Line) ->
     {match, [N, Unit]} =
         re:run(Line, "> shop call inviso_calls_work:order\\([0-9]+,"
@@ -283,7 +284,7 @@ failed_calls(Config) ->
          Calls = ?LIB:json(Out),
          8 = length(Calls),
          [true = failed(C) orelse nok(C) || C <- Calls],
-         %% If this fails, the error shows the calls.
+         %% If this match fails, the error shows the calls.
          {true, Nok, _} = {lists:any(fun crashed/1, Calls), lists:any(fun nok/1, Calls),
                            Calls}
      end || {Nok, Args} <- [{false, [?ORDER ++ " -> failed"]},
@@ -381,7 +382,7 @@ filters_change_no_duration(Config) ->
     [_ | _] = Some = Durations(["--filter", "[{[_,return_from,_,{error,_}],"
                                 "[],[]}]"]),
     [] = Some -- All,
-    %% A filter of calls selects their ends, too.
+    %% A filter that selects calls also selects the ends of these calls.
     [_ | _] = Fifth = Durations(["--filter", ?ORDER_OF_5]),
     Fifth = [D || {_, _, [N, _]} = D <- All,
                   binary_to_integer(N) rem 5 =:= 0].
@@ -410,8 +411,8 @@ filters_in_the_node(Config) ->
      #{<<"return">> := <<"{error,", _/binary>>},
      #{<<"return">> := <<"{error,", _/binary>>}] = ?LIB:json(Errors).
 
-%% A live trace and a recording of the same time agree on the calls of which
-%% both have beginning and end.
+%% A live trace and a recording run at the same time. The calls of which both have the beginning and
+%% the end are the same in both.
 live_and_recorded(Config) ->
     Node = a_shop(Config),
     Self = self(),
@@ -430,8 +431,8 @@ live_and_recorded(Config) ->
     [_ | _] = Seen = sleepy(LiveOut),
     [] = Seen -- sleepy(Out).
 
-%% Returns the numbers of the orders that sleep. Other orders can be slow on a busy
-%% machine, but not in the same way for both.
+%% Returns the numbers of the orders that sleep. Other orders are left out: on a busy machine they
+%% can be slow, but the trace and the recording may measure this differently.
 sleepy(Out) ->
     [N || #{<<"args">> := [A, _]} <- ?LIB:json(Out),
           N <- [binary_to_integer(A)], N rem 5 =:= 0].

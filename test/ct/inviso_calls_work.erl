@@ -9,8 +9,8 @@
 %% A gen_server that ends at once.
 init([]) -> ignore.
 
-%% A tree is {Id, Children, End}; a child is {Function, Tree}. End is `ok', `error',
-%% {raise, Class}, {tail, Child} or `die'.
+%% A tree describes a call: {Id, Children, End}, where each child is {Function, Tree}. End says how
+%% the call ends: `ok', `error', {raise, Class}, {tail, Child} or `die'.
 f0(Tree) -> body(Tree).
 f1(Tree) -> body(Tree).
 f2(Tree) -> body(Tree).
@@ -29,14 +29,14 @@ finish(_Id, die) ->
     spawn(fun() -> exit(Self, kill) end),
     receive after infinity -> ok end.
 
-%% Plays each child in a separate process.
+%% Makes the calls of each child in a separate process.
 play(Children) ->
     Monitors = [spawn_monitor(fun() -> catch ?MODULE:F(Tree) end)
                 || {F, Tree} <- Children],
     [receive {'DOWN', Ref, process, _, _} -> ok end || {_, Ref} <- Monitors],
     ok.
 
-%% Every fifth order is slow, every seventh fails, every eleventh crashes.
+%% An order is slow if 5 divides its number, fails if 7 does, and crashes if 11 does.
 order(N, _Item) when N rem 5 =:= 0 -> timer:sleep(30), {ok, N};
 order(N, _Item) when N rem 7 =:= 0 -> {error, N};
 order(N, _Item) when N rem 11 =:= 0 -> error({bad, N});
@@ -47,7 +47,8 @@ shop() ->
     register(shop, self()),
     shop(1).
 
-%% Like shop/0, but without a name, or with a label if the release has labels.
+%% Takes orders like shop/0, but has no registered name. clerk/1 has a label, if the release has
+%% labels.
 clerk() -> shop(1).
 
 clerk(Label) ->

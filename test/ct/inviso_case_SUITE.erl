@@ -19,7 +19,7 @@
          one_call/1,
          command_runs_and_undoes/1,
          command_follows_a_trace/1]).
-%% Translations in the tests replace calls by calls of these functions.
+%% In the tests of translations, calls are replaced by calls of these functions.
 -export([said/1, swap/1, none/1, plus_one/1, tpl/4]).
 
 suite() -> [{timetrap, {seconds, 600}}].
@@ -121,8 +121,8 @@ translations(Config) ->
 
 said(X) -> X.
 
-%% Returns the arguments of the translated call: one list of all arguments but
-%% the first.
+%% Used by a translation: gets the arguments of the call that is replaced, and returns those of the
+%% new call. The new call has one argument, a list of all arguments except the first.
 swap(Args) ->
     [lists:foldr(fun(A, Tail) -> {cons, 0, A, Tail} end, {nil, 0}, tl(Args))].
 
@@ -267,8 +267,8 @@ command_runs_and_undoes(Config) ->
              {ok, []} = file:list_dir(Tmp)
          end || #{tmp := Tmp} = N <- [N1, N2]].
 
-%% A trace case for `trace' prints events. Options on the command line override
-%% those of the file.
+%% The trace case has the command `trace', so running it prints events. Options on the command line
+%% override options in the file.
 command_follows_a_trace(Config) ->
     [N1, _] = ?config(nodes, Config),
     write(Config, "seq.case", "trace\n--events 1000\n--for 30s\n"

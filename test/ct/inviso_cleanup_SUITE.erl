@@ -28,8 +28,8 @@
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
 
-%% A node cleans up when it has not heard from its client for 10 s. These
-%% deadlines are longer, for slow machines.
+%% A node cleans up when it has not heard from its client for 10 s. These two times are longer,
+%% because machines may be slow.
 -define(DEAD_MAN_MS, 120000).
 -define(SOON_MS, 90000).
 
@@ -73,7 +73,7 @@ in_a_hurry() ->
 command(Config, #{cookie := Cookie, uid := Uid}) ->
     #{base => ?config(base, Config), cookie => Cookie, uid => Uid}.
 
-%% Starts a node with a workload. Returns the node and its footprint.
+%% Starts a node with processes that work. Returns the node and its footprint.
 busy(Config) ->
     busy(Config, #{}).
 
@@ -394,8 +394,8 @@ killed_while_arming(Config) ->
     ok = ?LIB:signal(Cmd, "KILL"),
     clean(Before, Node, ?DEAD_MAN_MS).
 
-%% Kills the command after various times: the first kill is before the command
-%% sends a byte, the last one while the node traces.
+%% Kills the command after various delays in ms. After the shortest one, it has not sent a byte yet;
+%% after the longest, the node traces.
 killed_at_any_time(Config) ->
     Delays = [0, 20, 40, 60, 80, 100, 130, 170, 230, 300],
     Nodes = [{Ms, busy(Config, in_a_hurry())} || Ms <- Delays],
@@ -545,9 +545,9 @@ two_leave(Config) ->
     #{status := 0} = ?LIB:wait(First, ?SOON_MS),
     clean(Before, Node, ?SOON_MS).
 
-%% The guard is killed when the command's request to leave is in its mailbox. The
-%% command ends only when the guard's heir has cleaned up. The test tries again
-%% on a new node if the guard handled the request before it was suspended.
+%% The guard is killed while the command's request to leave is in its mailbox. The command must wait
+%% until the guard's heir has cleaned up. If the guard handled the request before it was suspended,
+%% the test tries again on a new node.
 guard_is_killed_meanwhile(Config) ->
     {Node, Before, Cmd} = guard_killed_while_left(Config, 5),
     timer:sleep(1000),
@@ -558,8 +558,8 @@ guard_is_killed_meanwhile(Config) ->
     false = ?NODE:call(Node, code, is_loaded, [inviso_tracer]),
     clean(Before, Node, ?SOON_MS).
 
-%% Returns a node, its footprint, and the command, which waits for the heir. The
-%% process that killed the guard keeps the heir suspended.
+%% Returns a node, the node's footprint, and the command, which waits for the guard's heir. The
+%% process that killed the guard keeps the heir suspended until it gets the message heir_runs.
 guard_killed_while_left(Config, Turns) ->
     {Node, Before} = busy(Config),
     Cmd = tracing(Config, Node),
@@ -571,7 +571,8 @@ guard_killed_while_left(Config, Turns) ->
                   "Leaves = fun(Ms) ->"
                   "    [P || {'$gen_call', _, {leave, P}} <- Ms,"
                   "          node(P) =/= node()] =/= [] end,"
-                  %% The guard runs only while it has other messages.
+                  %% The guard is resumed for a moment to read messages, but it must not read the
+                  %% request.
                   "Kill = fun Kill() ->"
                   "    {messages, Ms} = process_info(Guard, messages),"
                   "    case Ms =/= [] andalso Leaves(Ms) of"
@@ -587,7 +588,7 @@ guard_killed_while_left(Config, Turns) ->
     ok = ?LIB:signal(Cmd, "INT"),
     ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [inviso_guard])
                             =:= undefined end),
-    %% If the guard ended by itself, the process that was to kill it crashes.
+    %% If the guard ended before it was killed, the process kills_guard crashes.
     Killer = fun() ->
                      ?NODE:eval(Node, "case whereis(kills_guard) of"
                                 " undefined -> crashed;"
@@ -744,8 +745,8 @@ many_processes(Config) ->
            end,
     [] = ?LIB:until_same(Left, ?SOON_MS).
 
-%% Returns true if the difference is a warning about a slow request, which a
-%% slow machine can cause.
+%% Returns true if the difference is only a warning that a request took long. On a slow machine this
+%% is no mistake.
 warns_of_time({said, _, New}) ->
     nomatch =/= binary:match(New, <<"a request took">>);
 warns_of_time(_) ->

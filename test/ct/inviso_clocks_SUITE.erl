@@ -43,7 +43,7 @@ end_per_testcase(_Case, Config) ->
     [ct:log("~ts", [?NODE:said(N)]) || N <- ?config(nodes, Config)],
     [?NODE:stop(N) || N <- ?config(nodes, Config)].
 
-%% Records calls on the nodes, and returns the logs in the order of the names.
+%% Records the nodes while each makes a call. Returns the logs, in the order of the nodes' names.
 record(Config, Name, Nodes, Args) ->
     Names = lists:join(",", [maps:get(name, N) || N <- Nodes]),
     Cmd = ?LIB:start(?config(opts, Config),
@@ -58,7 +58,7 @@ record(Config, Name, Nodes, Args) ->
     {N, N} = {length(Nodes), length(Logs)},
     Logs.
 
-%% Returns a log whose clock is ahead by two hours, and runs 100 ppm too fast.
+%% Returns a copy of the log, as if the node's clock were two hours ahead and ran 100 ppm too fast.
 warped(Log) ->
     Out = Log ++ ".warped",
     Tool = filename:join(filename:dirname(code:which(?MODULE)), "log_warp"),
@@ -67,7 +67,7 @@ warped(Log) ->
     [_ | _] = Said,
     Out.
 
-%% Returns the clocks in merge's summary, and the events.
+%% Merges the logs. Returns the clocks from the summary, and the events.
 clocks(Config, Logs) ->
     File = filename:join(?config(dir, Config), "out.json"),
     #{status := 0, out := Said} =
@@ -87,8 +87,8 @@ nodes_without_messages(Config) ->
     true = is_inside(Same, 0),
     [] = [E || #{<<"moved_ns">> := _} = E <- Events],
     {#{<<"nodes">> := [_, Ahead]}, _} = clocks(Config, [A, warped(B)]),
-    %% warped/1 sets the second node's clock ahead by ?HOURS. So the first
-    %% node's clock is behind.
+    %% warped/1 has set the second node's clock ahead by ?HOURS, so the first node's clock is behind
+    %% it by ?HOURS.
     true = is_inside(Ahead, -?HOURS),
     {#{<<"nodes">> := [_, Behind]}, Corrected} = clocks(Config, [warped(A), B]),
     true = is_inside(Behind, ?HOURS),
@@ -96,11 +96,11 @@ nodes_without_messages(Config) ->
      || #{<<"moved_ns">> := Moved} <- Corrected],
     true = length([E || #{<<"moved_ns">> := _} = E <- Corrected]) > 0.
 
-%% Two nodes exchange messages. By libfaketime, the clocks of one node are hours
-%% ahead and 100 ppm too fast. In each window the true offset is in the
-%% interval. If 50 messages each way are near the middle of the window, the
-%% interval is at most twice the smallest round trip. No event is earlier than
-%% its cause.
+%% Two nodes exchange messages. With libfaketime, the clock of one node is two hours ahead and runs
+%% 100 ppm too fast. Merge reports an interval of the clocks' offset for each window of time. The
+%% true offset must be in each interval. If 50 messages each way are near the middle of a window,
+%% its interval must be at most twice the smallest round trip. No event may be earlier than its
+%% cause.
 a_clock_of_its_own(Config) ->
     case filelib:wildcard("/usr/lib/*/faketime/libfaketimeMT.so.1") of
         [Lib | _] -> a_clock_of_its_own(Config, Lib);
@@ -120,8 +120,8 @@ a_clock_of_its_own(Config, Lib) ->
            <<"nodes">> := [_, #{<<"steps">> := 0, <<"windows">> := Windows}]}, Events} =
             clocks(Config, Logs),
         none_is_early(Events),
-        %% After the correction by estimates, the logical clock moves events by
-        %% no more than the width of the intervals.
+        %% After the clocks are corrected, an effect can still be earlier than its cause. The merge
+        %% then moves the event, by at most the width of the intervals.
         true = Moved =< lists:max([H - L || #{<<"low_ns">> := L, <<"high_ns">> := H}
                                                 <- Windows]),
         Trips = trips(raw(Config, Logs)),
@@ -134,8 +134,8 @@ a_clock_of_its_own(Config, Lib) ->
              {Low, High} = Ahead(At),
              true = L =< -Low andalso -High =< H
          end || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows],
-        %% Within this time the allowed drift, 500 ppm in each direction, is
-        %% less than a round trip.
+        %% The offset may drift by 500 ppm in each direction. Within NearNs of the middle of the
+        %% window this is less than a round trip.
         NearNs = 1000 * lists:min([Ns || {_, Ns} <- Trips]),
         Narrow = [{H - L, Smallest}
                   || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows,
@@ -149,7 +149,8 @@ a_clock_of_its_own(Config, Lib) ->
         ?NODE:stop(Fast)
     end.
 
-%% Returns the logs of a request that goes to the second node and back for 2.2 s.
+%% Records a request that goes to the second node and back 110 times, which takes 2.2 s. Returns the
+%% logs.
 pinged(Config, [A, B] = Nodes) ->
     {Work, Beam, File} = code:get_object_code(inviso_seq_work),
     {?MODULE, Own, Here} = code:get_object_code(?MODULE),
@@ -170,14 +171,14 @@ pinged(Config, [A, B] = Nodes) ->
                    L <- filelib:wildcard(filename:join([?config(dir, Config), "pings",
                                                         maps:get(name, N) ++ "*.log"]))].
 
-%% Returns the events with the times of their own nodes.
+%% Returns the events with the times of the nodes that recorded them, without correction.
 raw(Config, Logs) ->
     #{status := 0, out := Out} =
         ?LIB:run(?config(opts, Config), ["merge", "--json", "--order", "time", "-q" | Logs]),
     ?LIB:json(Out).
 
-%% Returns the second node's time and the duration of each round trip, without the
-%% time in the second node.
+%% Returns {Time, Duration} for each round trip: the second node's time when it received the
+%% message, and the time from sending to the answer, without the time that the second node needed.
 trips(Events) ->
     Times = maps:from_list(
               [{{Kind, binary_to_integer(Serial)}, Ts}
@@ -196,19 +197,19 @@ none_is_early(Events) ->
     [] = [E || #{<<"cause">> := C, <<"ts">> := Ts} = E <- Events, C =/= null,
                maps:get(C, Times) > Ts].
 
-%% The system time at which this node began.
+%% Returns the system time at which this node started.
 began() ->
     erlang:convert_time_unit(erlang:system_info(start_time) + erlang:time_offset(),
                              native, nanosecond).
 
-%% Returns by how much the fast clock is ahead at the time At, at least and at most.
-%% The clock was set ahead between the times Start and Began of that clock. On a busy
-%% machine they are a second apart, because a shell is started before the VM.
+%% Returns the least and the greatest possible offset of the fast clock at the time At of this
+%% clock, in ns. libfaketime set the clock ahead after Start and before Began, which are times of
+%% the fast clock. On a busy machine these are a second apart, because a shell starts before the VM.
 ahead(Start, Began, At) ->
     Drift = fun(Ns) -> Ns * 100 div 1000100 end,
     {?HOURS + Drift(At - Began), ?HOURS + Drift(At - Start)}.
 
-%% The true offset is within the interval, but for the drift of a minute.
+%% Returns true if the true offset is in every interval, widened by the drift of a minute.
 is_inside(#{<<"windows">> := [_ | _] = Windows}, Truth) ->
     Drift = 60000000000 div 10000,
     lists:all(fun(#{<<"low_ns">> := Low, <<"high_ns">> := High}) ->
@@ -216,20 +217,20 @@ is_inside(#{<<"windows">> := [_ | _] = Windows}, Truth) ->
                           andalso Low =< Truth + Drift andalso Truth - Drift =< High
               end, Windows).
 
-%% Two commands that each record one node do not connect the nodes' clocks.
+%% Each node was recorded by a command of its own. So nothing connects the clocks of the two nodes.
 two_commands(Config) ->
     [A, B] = ?config(nodes, Config),
     [LogA] = record(Config, "first", [A], []),
     [LogB] = record(Config, "second", [B], []),
     {#{<<"nodes">> := []}, _} = clocks(Config, [LogA, warped(LogB)]).
 
-%% A recording of one node has no notes about clocks.
+%% If a recording has only one node, the command writes no notes about clocks.
 one_node(Config) ->
     [A | _] = ?config(nodes, Config),
     [Log] = record(Config, "single", [A], []),
     {none, [_ | _]} = clocks(Config, [Log]).
 
-%% A signal that comes while the command asks for the time ends the recording.
+%% While the command asks the nodes for their time, it gets SIGINT. This must end the recording.
 ctrl_c_at_once(Config) ->
     [ended_at_once(Config, N) || N <- lists:seq(1, 5)],
     ok.
@@ -245,8 +246,8 @@ ended_at_once(Config, N) ->
     {match, _} = re:run(Out, "events recorded"),
     nomatch = re:run(Out, "20 s passed").
 
-%% Sends the signal within the milliseconds for which the command asks for the
-%% time. A shell does so sooner than this node.
+%% Sends SIGINT as soon as the command asks for the time, which takes only some milliseconds. A
+%% shell does this, because it reacts sooner than this node could.
 armed(#{os_pid := Pid, err := File}) ->
     "" = os:cmd(io_lib:format("until grep -q 'Ctrl-C ends it' ~ts 2>/dev/null; do "
                               "kill -0 ~b || exit; done; kill -INT ~b",

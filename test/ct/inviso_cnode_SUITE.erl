@@ -40,7 +40,7 @@ tool() ->
 distribution_through_a_relay(Config) ->
     relayed(Config, {0, 0}).
 
-%% The same test, but the program receives with functions of ei.
+%% The same test, but the program cnode_server receives messages with the functions of ei.
 a_loop_of_its_own(Config) ->
     relayed(Config, {0, 1}).
 
@@ -56,23 +56,23 @@ relayed(Config, How) ->
     [<<"17">>] = lists:usort([L || #{<<"label">> := L} <- Events]),
     [1] = lists:usort([R || #{<<"request">> := R} <- Events]),
     certain(Events),
-    %% Messages go from the first node to the C node, and from there to both.
+    %% Two messages went from node a to the C node c, one from c to a, and one from c to b.
     [{a, c}, {a, c}, {c, a}, {c, b}] =
         lists:sort([{node_of(S, World), node_of(R, World)}
                     || {S, R} <- messages(Events)]),
     [Print] = of_kind(print, Events),
     {c, {match, _}} = {node_of(Print, World),
                        re:run(payload(Print), "\\[\\],{working,21}}$")},
-    %% The print follows from the message {work,_,_}.
+    %% The cause of the print is the receive event of the message {work,_,_}.
     #{<<"cause">> := Cause, <<"certain">> := true} = Print,
     [Work] = [E || #{<<"id">> := Id} = E <- Events, Id =:= Cause],
     {match, _} = re:run(payload(Work), "^{'receive',.*{work,<"),
-    %% The counters are those of a process.
+    %% The C node counts serials as an Erlang process does.
     [{1, 2}, {2, 3}, {2, 4}] =
         [serial(E) || E <- Events, c =:= node_of(E, World),
                       kind(E) =/= 'receive'].
 
-%% After a message without a token, there is no token.
+%% When the C node has received a message without a token, it has no token.
 without_token(Config) ->
     World = #{c := C} = start(Config, {0, 0}),
     {relayed, one} =
@@ -81,7 +81,7 @@ without_token(Config) ->
     call(World, a, fun() -> C ! {relay, 2, sink, two} end),
     {relayed, two} = sunk(World),
     Events = stop(World),
-    %% Nothing of the later messages is recorded.
+    %% The messages without a token are not recorded.
     [a, b, c, c] = lists:sort([node_of(E, World) || E <- Events]),
     certain(Events).
 
@@ -96,7 +96,7 @@ two_requests_do_not_mix(Config) ->
                   end
           end,
     Asking = [spawn_call(World, a, Ask(100, 1)), spawn_call(World, b, Ask(200, 2))],
-    %% A kept token is recorded when it is received.
+    %% The C node records the receive event of each request before it keeps the token.
     inviso_test_lib:wait_until(
       fun() -> length(of_kind('receive', events(World, [log(World, c)]))) =:= 2 end),
     call(World, a, fun() -> C ! {answer, 1} end),
@@ -122,7 +122,7 @@ begins_in_the_c_node(Config) ->
     #{<<"label">> := <<"5">>, <<"cause">> := null} = Send,
     {0, 1} = serial(Send).
 
-%% The VM sends no other labels to a C node.
+%% The VM sends a C node only labels that are integers of 28 bits.
 labels_have_28_bits(Config) ->
     World = #{c := C} = start(Config, {0, 0}),
     Labels = [-(1 bsl 27), -1, 0, (1 bsl 27) - 1],
@@ -137,7 +137,7 @@ labels_have_28_bits(Config) ->
                  kind(E) =:= 'receive'],
     Seen = [integer_to_binary(L) || L <- Labels].
 
-%% A message by a link has a token, too.
+%% The exit signal of a linked process also has a token.
 an_exit_signal(Config) ->
     World = #{c := C} = start(Config, {0, 0}),
     call(World, a, fun() ->
@@ -149,7 +149,8 @@ an_exit_signal(Config) ->
                                                             exit(bye)
                                                     end),
                            receive {'DOWN', Ref, _, _, bye} -> ok end,
-                           %% The signal was received before this message.
+                           %% The exit signal arrives before this message, because signals of one
+                           %% process stay in order.
                            C ! {pid, self()},
                            receive {pid, Pid} -> ok end
                    end),
@@ -171,7 +172,8 @@ a_killed_node_leaves_a_log(Config) ->
     400 = length(Events),
     ct:log("~ts", [Said]).
 
-%% With a buffer, the log is smaller, and complete after the end.
+%% If the C node buffers events, it writes a smaller log, which is complete when the C node has
+%% ended.
 events_are_kept_in_memory(Config) ->
     Sizes = [begin
                  World = start(Config, {Buffer, 0}),
@@ -229,7 +231,8 @@ start(Config, {Buffer, Own}) ->
 load(Node) ->
     ok = inviso_test_lib:call(Node, inviso_tracer, load, [inviso_test_lib:priv()]).
 
-%% Registers a process on b that reports the messages that it has received.
+%% Registers the process `sink' on b. It waits for a message {relayed, _}, and passes it to the
+%% test.
 sink(#{b := B}) ->
     Loop = fun Next() ->
                    receive
@@ -245,7 +248,7 @@ sink(#{b := B}) ->
     inviso_test_lib:wait_until(
       fun() -> is_pid(inviso_test_lib:call(B, erlang, whereis, [sink])) end).
 
-%% Returns the next message that the sink receives.
+%% Waits for the next message of the sink, and returns it.
 sunk(#{b := B}) ->
     inviso_test_lib:call(B, erlang, apply,
                          [fun() ->
@@ -254,8 +257,8 @@ sunk(#{b := B}) ->
                                   receive {Ref, M} -> M end
                           end, []]).
 
-%% Runs Fun in a process on node a that has a token, and returns the message
-%% that the sink then receives.
+%% Runs Fun on node a, in a process that has a token. Returns the message that the sink then
+%% receives.
 traced(#{c := C} = World, Label, Fun) ->
     call(World, a, fun() -> token(Label), Fun(C) end),
     sunk(World).
@@ -264,7 +267,7 @@ token(Label) ->
     seq_trace:set_token(label, Label),
     [seq_trace:set_token(Flag, true) || Flag <- ?ALL].
 
-%% Runs Fun in a new process, so that the token stays there.
+%% Runs Fun in a new process on the node, so that only this process gets a token.
 call(World, Where, Fun) ->
     Pid = spawn_call(World, Where, Fun),
     receive {Pid, ok} -> ok after 60000 -> error(timeout) end.
@@ -277,7 +280,7 @@ spawn_call(World, Where, Fun) ->
                        Self ! {self(), ok}
                end).
 
-%% On a node: runs Fun in a new process.
+%% Is called on a node: runs Fun in a new process, and waits for its end.
 run(Fun) ->
     {Pid, Ref} = spawn_monitor(Fun),
     receive {'DOWN', Ref, process, Pid, normal} -> ok;
@@ -332,8 +335,8 @@ serial(E) ->
 node_of(#{<<"node">> := Node}, #{names := Names}) ->
     maps:get(binary_to_atom(Node), Names).
 
-%% Returns the pairs of a send event and the receive event of its message, by label
-%% and the whole serial. Each has its pair.
+%% Returns {Send event, Receive event} for each message. The two events have the same label and the
+%% same serial. Fails if an event has no partner.
 messages(Events) ->
     Key = fun(#{<<"label">> := L} = E) -> {L, serial(E)} end,
     Sent = maps:from_list([{Key(E), E} || E <- of_kind(send, Events)]),

@@ -99,9 +99,9 @@ calls_with_returns(Config) ->
     10 = length(Events),
     [<<"call">>, <<"return_from">>] = tags(Events).
 
-%% Processes without a registered name have their names from their first event
-%% on, although the node is asked for the names after these events. The first
-%% events come one after the other, so that no round of questions is before all.
+%% Processes without a registered name are shown with their names from their first event on. The
+%% command asks the node for the names only after these events. The first events of the processes
+%% are spread over a second, so that the command has to ask several times.
 names_at_once(Config) ->
     Node = a_node(Config),
     ok = ?NODE:eval(Node,
@@ -113,7 +113,7 @@ names_at_once(Config) ->
                     "  || N <- lists:seq(1, 50)], ok."),
     all_named(Config, Node, 5).
 
-%% On a busy machine a process may not be asked in time.
+%% On a busy machine, a name may arrive too late. Then the test tries again.
 all_named(Config, Node, Tries) ->
     {Events, _} = events(Config, Node, ["--events", "100", "lists:sum/1"]),
     100 = length(Events),
@@ -127,8 +127,8 @@ forms_of_calls(Config) ->
     Node = a_node(Config),
     [form(Config, Node, Form) || Form <- forms()].
 
-%% Returns {Spec, Regex, Tags} for each form of spec: the payload or result of
-%% every event must match Regex, and Tags are the tags of the events.
+%% Returns {Spec, Regex, Tags} for each form of spec. The payload or the return value of every event
+%% must match Regex. Tags are the tags of all events.
 forms() ->
     Both = [<<"call">>, <<"return_from">>],
     [{"lists:seq", "^{lists,seq,", Both},
@@ -235,7 +235,7 @@ which_processes(Config) ->
     #{status := 0, out := Out} = ?LIB:wait(Cmd, 60000),
     LatePid = list_to_binary(?NODE:call(Node, erlang, pid_to_list, [Late])),
     [LatePid] = lists:usort([P || #{<<"pid">> := P} <- ?LIB:json(Out)]),
-    %% If --procs has a name that no process has registered, this is an error.
+    %% A name in --procs that no process has registered is an error.
     #{status := Status, err := Err} =
         trace(Config, Node, ["--procs", "nobody_of_that_name",
                              "lists:seq/2"]),
@@ -261,8 +261,8 @@ nothing_matches(Config) ->
                  {"lists:seq/9", ["seq", "/2", "/3"]},
                  {"Enum.map/2", ["Elixir|Enum"]}]].
 
-%% If a trace had no event, the command says so, unless the user ended the
-%% trace.
+%% If a trace ends without an event, the command says so and its status is 5. If the user ended the
+%% trace, its status is 0.
 nothing_happens(Config) ->
     #{name := Name} = Node = a_node(Config),
     #{status := 5, err := Err} =
@@ -354,9 +354,9 @@ free_port() ->
     gen_tcp:close(L),
     Port.
 
-%% A name is registered with epmd, but no node answers: no process listens at
-%% the port, the listener sends nothing or invalid data or closes the
-%% connection, or the node is stopped.
+%% A name is registered with epmd, but no node answers. Either no process listens at the port, or
+%% the listener sends nothing, sends invalid data, or closes the connection, or the node is stopped
+%% with SIGSTOP.
 no_node_answers(Config) ->
     Node = a_node(Config),
     Opts = opts(Config, Node),
@@ -576,8 +576,8 @@ several_nodes_in_order(Config) ->
      || Name <- [list_to_binary(N) || N <- Names]],
     #{<<"shown">> := 600, <<"lost">> := 0} = facts(Err).
 
-%% If the command ends the session on a node, the summary gives the reason for
-%% that node.
+%% The command ends the sessions on all nodes for the same reason. The summary gives this reason for
+%% each node.
 why_several_stop(Config) ->
     Cookie = "why" ++ os:getpid(),
     [A | _] = Nodes = [a_node(Config, #{cookie => Cookie}) || _ <- [1, 2]],
@@ -745,7 +745,8 @@ output_is_lost(Config) ->
                                  ["record", "--for", "200ms", "-o", "o",
                                   "lists:seq/2"]]].
 
-%% If --buffer is too small, the error suggests a size, which is accepted.
+%% If --buffer is too small, the error says which size is needed. With this size the command
+%% succeeds.
 small_buffer(Config) ->
     Node = a_node(Config),
     #{status := 2, err := Err} =
@@ -760,7 +761,8 @@ long_terms(Config) ->
     Node = a_node(Config),
     _ = ?NODE:run(Node, "register(long, self()), B = binary:copy(<<$x>>, 60000),"
                   " L = fun L() -> lists:last([B]), timer:sleep(5), L() end, L()."),
-    %% Few of these events fit into the buffer, so others may be lost.
+    %% The buffer has space for only a few of these events, so the status may also say that events
+    %% were lost.
     Cut = fun(Size) ->
                   #{status := Status, out := Out} =
                       trace(Config, Node, ["--json", "--procs", "long",
@@ -773,9 +775,9 @@ long_terms(Config) ->
     false = Cut("64k"),
     true = Cut("10k").
 
-%% Terms of 1 MiB and binaries of 16 MiB arrive whole in a live trace. The command
-%% says beforehand how much memory they take, and refuses a buffer that is too
-%% small with the size that fits, also in a dry run.
+%% Terms of 1 MiB and binaries of 16 MiB are recorded whole in a live trace. Before the trace, the
+%% command says how much memory their slots take. If --buffer is too small for them, the command
+%% refuses it, and says which --max-term fits. A dry run does the same.
 large_terms(Config) ->
     Node = a_node(Config),
     _ = ?NODE:run(Node, "register(large, self()), B = binary:copy(<<$x>>, 16 bsl 20),"
@@ -786,7 +788,7 @@ large_terms(Config) ->
                     trace(Config, Node, ["--procs", "large", "--max-term", "16m",
                                          "lists:last/1" | More])
             end,
-    %% Few of these events fit into the slots, so others may be lost.
+    %% There are few slots for these events, so the status may also say that events were lost.
     #{status := Status, out := Out, err := Err} = Trace(["--events", "6"]),
     true = lists:member(Status, [0, 7]),
     says(Err, ["of memory: a ring of ", ", and, for terms of up to 16M, "]),
@@ -801,7 +803,8 @@ large_terms(Config) ->
     #{status := 0, err := Dry} = Trace(["--dry-run"]),
     says(Dry, ["of memory: a ring of "]).
 
-%% A filter can select exits, for which the VM has no match specs.
+%% A filter can select exits. The VM itself cannot, because it has match specs only for calls and
+%% messages.
 filter_of_exits(Config) ->
     Node = dying_processes(Config),
     {Events, Facts} = events(Config, Node,
@@ -812,7 +815,7 @@ filter_of_exits(Config) ->
     #{<<"filtered">> := Filtered, <<"undecided">> := 0, <<"recorded">> := N} =
         Facts,
     true = Filtered > N,
-    %% Before the fourth exit there is a spawn, which the filter leaves out.
+    %% Between the exits there are spawns. The filter leaves these out.
     #{status := 0, out := Out} =
         trace(Config, Node, ["--events", "4", "--filter",
                              "[{[_,exit,_],[{is_seq_trace}],[]}]", "procs"]),

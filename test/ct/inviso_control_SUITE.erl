@@ -346,8 +346,8 @@ what_works_while_suspended(Config) ->
     {ok, [{Node1, {ok, {new, {suspended, why}}}}]} = inviso(N1, clear, []),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% Tests suspend/1,2 and cancel_suspension/0,1. Suspending clears flags and meta
-%% patterns; patterns and logs stay.
+%% Tests suspend/1,2 and cancel_suspension/0,1. Suspending a node clears its trace flags and meta
+%% patterns. Other patterns and the logs stay.
 suspend_and_cancel_suspension(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, start, []),
@@ -627,8 +627,7 @@ counters(Config) ->
     0 = count(N1, Local),
     _ = call(N1, ?PROBE, traced, [x]),
     1 = count(N1, Local),
-    %% While the node is suspended, its counters still count, but no counter can
-    %% be set.
+    %% While the node is suspended, its counters continue to count, but counters cannot be changed.
     {ok, _} = inviso(N1, suspend, [[Node1], why]),
     {error, suspended} = tpl(N1, Local, restart, [call_count]),
     _ = call(N1, ?PROBE, traced, [x]),
@@ -639,7 +638,7 @@ counters(Config) ->
     _ = call(N1, ?PROBE, traced, [x]),
     1 = tpl(N1, Local, false, []),
     3 = count(N1, Local),
-    %% The next tracing begins with counters at zero.
+    %% Stopping removes the counters' values: when tracing begins again, each counter is 0.
     {ok, _} = inviso(N1, stop_tracing, []),
     {ok, [{Node1, {error, {not_tracing, idle}}}]} =
         inviso(N1, counters, [[Node1]]),
@@ -996,10 +995,9 @@ overload_checks_that_are_there(Config) ->
     {tracing, running} = status(N1),
     {ok, _} = inviso(N1, stop_all, []).
 
-%% Suspends the process of the runtime component (sys:suspend/1) until a check is
-%% due, and sends it 1500 messages. If the check does not suspend tracing, tries
-%% again, up to Times times: on newer releases the timers of a suspended process
-%% stop.
+%% Suspends the process of the runtime component with sys:suspend/1, until a check is due, and sends
+%% it 1500 messages. If the check then does not suspend tracing, tries again, at most Times times.
+%% This can happen because newer releases stop the timers of a suspended process.
 flood(_N, _Rt, 0) ->
     ct:fail(not_suspended);
 flood(N, Rt, Times) ->

@@ -48,7 +48,7 @@ work(What) -> atom_to_list(?WORK) ++ ":" ++ What.
 begun(Nodes, Args, Config) ->
     begun(["count", "--json"], Nodes, Args, Config).
 
-%% Returns the final counts, by key.
+%% Returns a map from keys to final counts.
 counts(Objects) ->
     maps:map(fun(_, #{<<"count">> := N}) -> N end, final(Objects)).
 
@@ -57,7 +57,8 @@ key(What) -> list_to_binary(work(What)).
 %%---------------------------------------------------------------------------
 %% What is counted
 
-%% Many processes on all schedulers, and recursion. The counts are exact.
+%% Many processes call functions on all schedulers, and one function calls itself. The counts must
+%% be exact.
 functions(Config) ->
     Cmd = begun([one(Config)], [work("f/1"), work("down/1"), work("g/2")],
                 Config),
@@ -106,20 +107,21 @@ processes(Config) ->
     Node = list_to_binary(name(one(Config))),
     [#{<<"node">> := Node}] = [O || #{<<"count">> := 500} = O <- Objects].
 
-%% The pid is printed as the process's own node prints it.
+%% Returns the text of a pid as the process's own node prints it.
 pid_text(Pid) ->
     "<" ++ Rest = pid_to_list(Pid),
     "<0" ++ lists:dropwhile(fun(C) -> C =/= $. end, Rest).
 
-%% Processes that run the same function are one kind, on all nodes; so is a name.
+%% With --by kind, processes of all nodes that run the same function are counted as one kind.
+%% Processes with the same registered name are another kind.
 kinds(Config) ->
     Nodes = ?config(nodes, Config),
     Cmd = begun(Nodes, ["--by", "kind", "--every", "100ms", "receive({ping, _})"],
                 Config),
     Ps = [{N, call(N, ?WORK, served, [count_kind, 30, 20])} || N <- Nodes],
     Serve = key("serve/2"),
-    %% The log gets a process's name later than its first count. So wait until
-    %% the table shows the name.
+    %% The name of a process arrives in the log after its first count. So this waits until the table
+    %% shows the name.
     _ = until(fun() ->
                       [1 || #{<<"key">> := K, <<"count">> := 1160} <- partly(Cmd),
                             K =:= Serve] =/= []
@@ -132,7 +134,8 @@ kinds(Config) ->
         final(Objects),
     false = is_map_key(<<"node">>, O).
 
-%% A list comprehension is a function of its own.
+%% asks/1 calls f/1 in a list comprehension. The VM compiles this to a separate function, which is
+%% the caller.
 callers(Config) ->
     Cmd = begun([one(Config)], ["--by", "caller", work("f/1")], Config),
     _ = [call(one(Config), ?WORK, asks, [N]) || N <- [5, 10]],
@@ -144,8 +147,8 @@ callers(Config) ->
     [{Asks, #{<<"count">> := 15}}] = maps:to_list(maps:remove(Tells, Final)),
     contains(Asks, <<"asks/1">>).
 
-%% The values of an expression are keys. The counts are those of a recording of the
-%% same calls.
+%% With --by EXPRESSION, each value of the expression has a count. The counts must equal those from
+%% a recording of the same calls.
 values(Config) ->
     Dir = filename:join(?config(priv_dir, Config), "values"),
     Recording = begun(["record"], [one(Config)], ["-o", Dir, work("f/1")], Config),
@@ -174,7 +177,8 @@ values(Config) ->
 
 printed(Term) -> unicode:characters_to_binary(io_lib:format("~0p", [Term])).
 
-%% Values that do not fit are cut. An expression that fails is a key of its own.
+%% Values that are too large for a key are cut. If the expression fails, the call is counted under
+%% the key `failed'.
 values_of_each_type(Config) ->
     Whole = [1, -5, 1 bsl 59, ok, true, false, undefined, 1.5, <<>>, <<"abc">>, "abc", [],
              [1 | 2], {}, {a, [b, {c}]}, #{}, #{k => [1.5, -7], {a} => <<1, 2>>}],
@@ -192,7 +196,8 @@ values_of_each_type(Config) ->
     [] = [{K, maps:get(K, Final, none)}
           || K <- Keys, not is_map_key(K, Final)
                  orelse maps:get(<<"count">>, maps:get(K, Final)) =/= 2],
-    %% An integer and a tuple that are left out as a whole are one key.
+    %% Of the five cut values, two have the same key: an integer and a tuple of which nothing is
+    %% left.
     [_, _, _, _] = Rest = maps:to_list(maps:without(Keys, Final)),
     _ = [contains(K, <<"...">>) || {K, _} <- Rest],
     5 = lists:sum([N || {_, #{<<"count">> := N}} <- Rest]),
@@ -201,8 +206,8 @@ values_of_each_type(Config) ->
     #{<<"1">> := #{<<"count">> := 3}, <<"97">> := #{<<"count">> := 2}} = Lists,
     Failed = 2 * length(Whole) + length(Cut) - 5.
 
-%% Values of well-known keys are redacted, in keys that are printed and in the log. What
-%% the expression itself selects is the user's wish.
+%% The values of well-known keys, such as passwords, are redacted in printed keys and in the log.
+%% But a value that the user's expression selects itself is shown.
 secrets(Config) ->
     Log = filename:join(?config(priv_dir, Config), "secrets.log"),
     Secret = <<"hunter2-of-the-count">>,
@@ -225,8 +230,8 @@ secrets(Config) ->
     [Key] = maps:keys(final(Objects2)),
     contains(Key, Secret).
 
-%% Calls are counted when they end, by their result or exception. The counts are those
-%% of a recording of the same calls.
+%% Calls are counted when they end, under their result or exception. The counts must equal those
+%% from a recording of the same calls.
 results(Config) ->
     [One, Two] = Nodes = ?config(nodes, Config),
     Dir = filename:join(?config(priv_dir, Config), "results"),
@@ -257,14 +262,14 @@ ended_with(#{<<"end">> := <<"exception">>,
 ended_with(_) ->
     [].
 
-%% JSON has terms as ~w prints them.
+%% Terms in JSON are printed as with ~w. Returns such a term.
 parsed(Text) ->
     {ok, Tokens, _} = erl_scan:string(binary_to_list(Text) ++ "."),
     {ok, Term} = erl_parse:parse_term(Tokens),
     Term.
 
-%% A deep recursion reaches the bound on open calls. Then its results are not counted
-%% any more, and the process goes on.
+%% A deep recursion reaches the bound on open calls. From then on, the results of the function are
+%% not counted, and the process continues.
 results_of_a_recursion(Config) ->
     Cmd = begun(["count"], [one(Config)], ["--by", "result", work("down/1")], Config),
     5000 = call(one(Config), ?WORK, down, [5000]),
@@ -281,7 +286,7 @@ reasons(Config) ->
     #{<<"{shutdown,1}">> := 2, <<"killed">> := 1, <<"17">> := 1, <<"\"x\"">> := 1} = Final,
     [<<"value">>] = lists:usort([K || #{<<"kind">> := K} <- Objects]).
 
-%% Counts of several nodes are added up, unless the user wants to see each.
+%% The counts of several nodes are added up. With --by node they are shown for each node.
 nodes(Config) ->
     [One, Two] = Nodes = ?config(nodes, Config),
     Run = fun(Args) ->
@@ -302,7 +307,8 @@ nodes(Config) ->
     Expected = lists:sort([{N1, N1, 200}, {N2, N2, 510}]),
     Expected = Run(["--by", "node"]).
 
-%% Beyond the bound, events are counted as others: nothing is lost.
+%% When a thread has counts for as many keys as the bound allows, it counts events with other keys
+%% as `others'. No event is missing in the sum.
 keys_beyond_the_bound(Config) ->
     Threads = call(one(Config), erlang, system_info, [schedulers]),
     N = (?KEYS + 500) * Threads,
@@ -318,7 +324,7 @@ keys_beyond_the_bound(Config) ->
     Calls = Keyed + Others,
     [Others] = [C || #{<<"kind">> := <<"others">>, <<"count">> := C} <- Objects].
 
-%% A recording of the same events has the same numbers.
+%% The counts equal those from a recording of the same events.
 like_a_recording(Config) ->
     Dir = filename:join(?config(priv_dir, Config), "recording"),
     Specs = [work("f/1"), work("down/1"), "send(_, {ping, _})"],
@@ -348,8 +354,8 @@ recorded_key(#{<<"tag">> := Tag}) ->
 %%---------------------------------------------------------------------------
 %% Output
 
-%% Results before the end are marked as not final. The first results come when a
-%% period has passed on the node. The last results are final.
+%% The first results come after the first period that passes on the node. Results before the end are
+%% marked as not final, and the last results as final.
 every(Config) ->
     Cmd = begun([one(Config)], ["--every", "100ms", work("f/1")], Config),
     _ = call(one(Config), ?WORK, calls, [2, 50]),
@@ -364,13 +370,12 @@ every(Config) ->
     [First | _] = Times = [Ms || #{<<"ms">> := Ms} <- Objects],
     true = First >= 100,
     true = length(Times) =:= length(Objects),
-    %% The final result may have the time of the result before it, if the command
-    %% ends right after this one.
+    %% If the command ends right after a periodic result, the final result may have the same time.
     Before = lists:droplast(Times),
     {Before, _} = {lists:usort(Before), Times},
     true = lists:last(Times) >= lists:last(Before).
 
-%% A table shows how long the nodes have counted, even if there was no event.
+%% With --every, the tables say for how long the nodes have counted, even if there was no event.
 every_for_people(Config) ->
     Cmd = begun(["count"], [one(Config)], ["--every", "100ms", work("f/1")],
                 Config),
@@ -419,7 +424,7 @@ for_people(Config) ->
     contains(Out, <<"-- 401 events counted">>),
     contains(Out, <<"stopped: interrupted">>).
 
-%% Each command has counts of its own.
+%% Two commands count on the same node at the same time. Each has its own counts.
 two_commands(Config) ->
     First = begun([one(Config)], [work("f/1")], Config),
     _ = call(one(Config), ?WORK, calls, [1, 10]),

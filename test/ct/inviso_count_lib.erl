@@ -44,7 +44,8 @@ finish(Config) ->
     proplists:get_value(holder, Config) ! stop,
     inviso_command_lib:base_removed(proplists:get_value(base, Config)).
 
-%% @doc For end_per_testcase: nothing is left on the nodes, whatever happened.
+%% @doc Call this in end_per_testcase. Waits until nothing of inviso is left on the nodes, whatever
+%% the case did.
 cleaned(Config) ->
     released(proplists:get_value(nodes, Config)).
 
@@ -54,7 +55,7 @@ name(#{name := Name}) -> Name.
 
 one(Config) -> hd(proplists:get_value(nodes, Config)).
 
-%% @doc Starts a command, and returns when it counts on all nodes.
+%% @doc Starts a command. Returns when all nodes count.
 begun(Command, Nodes, Args, Config) ->
     Names = lists:append(lists:join(",", [name(N) || N <- Nodes])),
     Opts = proplists:get_value(opts, Config),
@@ -62,7 +63,8 @@ begun(Command, Nodes, Args, Config) ->
     _ = [until_tracing(Opts, name(N), Cmd) || N <- Nodes],
     Cmd.
 
-%% @doc Ends the command as a user does. Returns its objects, and the summary.
+%% @doc Ends the command with SIGINT, as a user does. Returns the JSON objects that it has printed,
+%% and its summary.
 ended(Cmd) ->
     ok = signal(Cmd, "INT"),
     #{status := 0, out := Out, err := Err} = wait(Cmd, 120000),
@@ -72,11 +74,11 @@ summary(Err) ->
     [Line] = [L || <<"{", _/binary>> = L <- inviso_command_lib:lines(Err)],
     inviso_trace_json:decode(Line).
 
-%% @doc Returns the final objects, by key.
+%% @doc Returns a map from keys to the objects that are marked as final.
 final(Objects) ->
     maps:from_list([{K, O} || #{<<"key">> := K, <<"final">> := true} = O <- Objects]).
 
-%% @doc Returns the complete objects that the command has printed so far.
+%% @doc Returns the objects of all whole lines that the command has printed so far.
 partly(Cmd) ->
     Out = inviso_command_lib:out(Cmd),
     case binary:matches(Out, <<"\n">>) of
@@ -90,8 +92,8 @@ released(Nodes) ->
                end) || N <- Nodes],
     ok.
 
-%% @doc Returns the footprints of the nodes before a test. Code of an earlier command
-%% may still be loaded.
+%% @doc Waits until the code of earlier commands is unloaded. Then returns the footprints of the
+%% nodes.
 footprints(Nodes) ->
     _ = [until(fun() ->
                        call(N, erlang, whereis, [inviso_loading]) =:= undefined
@@ -100,7 +102,8 @@ footprints(Nodes) ->
                end) || N <- Nodes],
     [inviso_footprint:of_node(N) || N <- Nodes].
 
-%% @doc Returns what is on a node and was not before.
+%% @doc Returns what is on the node now and was not in its footprint Before. Waits up to a minute
+%% until this is nothing.
 left(Before, Node) ->
     inviso_command_lib:until_same(
       fun() ->

@@ -6,7 +6,7 @@
 -export([calls/2, loop/1, f/1, down/1, g/2, many/1, drain/1, ping/2,
          served/3, serve/2, asks/1, tells/1]).
 
-%% @doc Calls in each of N processes f/1 M times. Returns when all are done.
+%% @doc Starts N processes, each of which calls f/1 M times. Returns when all have ended.
 calls(N, M) ->
     Done = [spawn_monitor(fun() -> ?MODULE:loop(M) end)
             || _ <- lists:seq(1, N)],
@@ -21,7 +21,7 @@ loop(M) ->
 
 f(X) -> {ok, X}.
 
-%% @doc Two functions that call f/1.
+%% @doc asks/1 and tells/1 call f/1.
 asks(N) -> {asked, [?MODULE:f(I) || I <- lists:seq(1, N)]}.
 
 tells(X) ->
@@ -49,8 +49,8 @@ ping(Name, N) ->
     _ = [Pid ! {ping, I} || I <- lists:seq(1, N)],
     receive done -> ok end.
 
-%% @doc Starts N processes that run serve/2, the first one with a name, and sends M
-%% messages to each. Returns the processes.
+%% @doc Starts N processes that run serve/2, and sends M messages to each. The first process gets a
+%% registered name. Returns the processes.
 served(Name, N, M) ->
     Ps = [spawn(?MODULE, serve, [self(), M]) || _ <- lists:seq(1, N)],
     true = register(Name, hd(Ps)),
@@ -66,7 +66,7 @@ serve(From, M) ->
 drain(0) -> ok;
 drain(N) -> receive {ping, _} -> drain(N - 1) end.
 
-%% @doc Calls ends/1 N times, in a process of its own.
+%% @doc Calls ends/1 N times in a new process.
 end_all(N) ->
     {_, Ref} = spawn_monitor(fun() -> _ = [catch ?MODULE:ends(I) || I <- lists:seq(1, N)],
                                       ok end),

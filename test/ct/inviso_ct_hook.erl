@@ -25,7 +25,7 @@ init(_Id, _Opts) ->
     persistent_term:put(?COUNTER, counters:new(1, [])),
     {ok, none}.
 
-%% The state is the CPU time at the start of the case.
+%% The hook's state is the CPU time that the tests had used when the case began.
 pre_init_per_testcase(_Suite, _Case, Config, _State) ->
     {Config, cpu()}.
 
@@ -37,7 +37,7 @@ post_end_per_testcase(Suite, Case, _Config, Result, State) ->
         _ -> {Result, State}
     end.
 
-%% Returns the CPU time of the test so far, in seconds, or none.
+%% Returns the CPU time that the tests have used so far, in seconds, or `none'.
 cpu() ->
     case file:read_file(os:getenv("INVISO_CPU_STAT", "/dev/null")) of
         {ok, <<"usage_usec ", Rest/binary>>} ->
@@ -55,8 +55,8 @@ write_cpu(Suite, Case, Before) when is_float(Before) ->
 write_cpu(_Suite, _Case, none) ->
     ok.
 
-%% If end_per_testcase crashes after a skipped case, only the comment of the case
-%% shows the crash, and not the result.
+%% If a case is skipped and then end_per_testcase crashes, the result does not show the crash. Only
+%% the comment of the case does.
 skipped(Result, Comment) ->
     case string:find(Comment, "WARNING: end_per_testcase") of
         nomatch -> Result;

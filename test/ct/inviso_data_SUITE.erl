@@ -240,8 +240,8 @@ a_handler_that_crashes(Config) ->
     [{callback_failed, Node2, {handler, {error, told_to_crash}}}] =
         [E || {callback_failed, _, _} = E <- events(Config)].
 
-%% When tracing ends, waiting events are handled for a limited time. Events that
-%% still wait then are counted as lost. No other process waits for the handler.
+%% When tracing ends, the handler gets the events that still wait, but only for a limited time. The
+%% rest are counted as lost. Meanwhile no other process is blocked.
 a_handler_that_is_slow(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:slow/2, 3}]),
@@ -258,8 +258,8 @@ a_handler_that_is_slow(Config) ->
       lost := #{unhandled := 50}} = counts(Node2, Config),
     50 = length(told(N2)).
 
-%% The handler takes messages out of the mailbox of its process. The events in
-%% these messages are counted as lost, and nothing hangs.
+%% The handler takes messages out of the mailbox of its process. The events in these messages are
+%% counted as lost, and tracing can still be stopped.
 a_handler_that_steals(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:steal/2, 0}]),
@@ -276,8 +276,8 @@ a_handler_that_is_not_there(Config) ->
         inviso(N1, init_tracing, [[Node2], {fun ?MODULE:no_such/2, 0}]),
     {ok, [{Node2, {ok, {new, running}}}]} = inviso(N1, get_status, [[Node2]]).
 
-%% A delivery has two processes, the receiver and the keeper. Either may be
-%% killed.
+%% A delivery consists of two processes, the receiver and the keeper. The test kills first the one
+%% and then the other.
 a_receiver_that_is_killed(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Handler = {fun ?PROBE:tell/2, 0},
@@ -353,16 +353,15 @@ events_that_are_too_big(Config) ->
     Fits = [T || {_, {trace, _, call, {_, _, [T]}}} <- told(N2)],
     Lost = length(TooBig) + 1,
     #{lost := #{too_big := Lost}} = counts(Node2, Config),
-    %% The handler gets {drop, N} for losses. The sum of these numbers is the
-    %% number of lost events.
+    %% For losses the handler gets {drop, N}. The sum of all N is the number of lost events.
     {drop, N} = lists:foldl(fun({_, {drop, D}}, {drop, Acc}) ->
                                     {drop, D + Acc};
                                (_, Acc) -> Acc
                             end, {drop, 0}, told(N2)),
     N = Lost.
 
-%% A few large events use up the credit of bytes. Copied lists count, and so do
-%% binaries that an event keeps alive.
+%% The bytes of events that wait for the handler are bounded, so only a few large events fit. Lists
+%% count because they are copied, and binaries because events keep them alive.
 bytes_that_wait(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     _ = [begin
@@ -372,8 +371,8 @@ bytes_that_wait(Config) ->
              {ok, _} = inviso(N1, tpl, [[Node2], ?PROBE, traced, 1, []]),
              {ok, _} = inviso(N1, tf, [[Node2], worker, [call]]),
              ok = call(N2, ?PROBE, with_large, [Kind, 30]),
-             %% The large events did not fit into the credit, but these small
-             %% ones do.
+             %% There was not enough credit for all large events, but there is for these small
+             %% events.
              ok = call(N2, ?PROBE, work, [1, 10]),
              ok = call(N2, ?PROBE, open_gate, []),
              stopped(N1),
@@ -382,8 +381,8 @@ bytes_that_wait(Config) ->
          end || {Kind, Fit} <- [{list, 17 + 10}, {binary, 16 + 10}]],
     ok.
 
-%% The receiver's mailbox stays small: the node's memory hardly grows, and each
-%% event is delivered or counted as lost.
+%% The handler sleeps while thousands of events are made. The receiver's mailbox stays small, so the
+%% node's memory hardly grows. Each event is delivered or counted as lost.
 a_flood_and_a_handler_that_sleeps(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:slow/2, 5}]),
@@ -404,8 +403,8 @@ a_flood_and_a_handler_that_sleeps(Config) ->
     ct:pal("~b events, ~b delivered, ~b bytes more", [Total, D, Growth]),
     true = Growth < 32 * 1024 * 1024.
 
-%% Makes events of all kinds on all threads of the VM, so that the tracer is
-%% called under each lock that the VM may hold.
+%% Makes events of all kinds in all threads of the VM. So the tracer is called under each lock that
+%% the VM may hold during a trace event.
 a_flood_of_many_kinds(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     {ok, _} = inviso(N1, init_tracing, [[Node2], {fun ?PROBE:tags/2, #{}}]),
@@ -560,9 +559,8 @@ lines_of_the_collector(_Config) ->
 
 %% --- relays -----------------------------------------------------------------
 
-%% Tests {relayer, Node}: the handler of the runtime component on Node gets the
-%% events, even events that were sent before this runtime component had a
-%% handler.
+%% Tests {relayer, Node}: the handler of the runtime component on Node gets the events. It also gets
+%% events that arrive before this runtime component has a handler.
 a_relay_to_a_node(Config) ->
     {N1, Node1, N2, Node2} = nodes_of(Config),
     {ok, [{Node2, {error, {not_an_added_node, nowhere@nohost}}}]} =
@@ -582,8 +580,8 @@ a_relay_to_a_node(Config) ->
     Expected = [{I - 1, {trace, W, call, {?PROBE, traced, [I]}}}
                 || I <- [1, 2, 3]],
     wait_until(fun() -> told(N1) =:= Expected end),
-    %% A runtime component that writes a log does not handle relayed events.
-    %% When it has a handler again, the handler gets them.
+    %% The runtime component on Node1 now writes a log, so it does not handle relayed events. When
+    %% it has a handler again, the handler gets them.
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
     {ok, _} = inviso(N1, init_tracing, [[Node1], {file, "a.log"}]),
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
@@ -611,8 +609,8 @@ a_relay_to_a_process(Config) ->
     stopped(N1),
     #{produced := 500, delivered := 500} = counts(Node2, Config).
 
-%% A receiver that does not read its mailbox gets at most as many events as the
-%% relay's bound allows.
+%% The process that receives relayed events does not read its mailbox. The relay sends it only as
+%% many events as its bound allows.
 a_relay_to_one_that_does_not_read(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Probe = call(N1, erlang, whereis, [probe]),
@@ -626,8 +624,8 @@ a_relay_to_one_that_does_not_read(Config) ->
       lost := #{full := _, unhandled := _}} = counts(Node2, Config),
     30000 = N + Lost.
 
-%% The receiving process dies, and later a receiver's node. Each death ends
-%% tracing.
+%% First the process that receives the relayed events dies, and later the node of another one. Each
+%% death ends tracing.
 a_relay_whose_end_dies(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Probe = call(N1, erlang, whereis, [probe]),
@@ -742,7 +740,7 @@ list_logs(Config) ->
     {ok, [{Node2, Both}]} = inviso(N1, list_logs, [[Node2]]),
     {ok, [{Node1, None}, {Node2, Both}]} =
         inviso(N1, list_logs, [[{Node1, TD}, {Node2, TD}]]),
-    %% Tracerdata without a node name is for the control component's node.
+    %% If tracerdata has no node name, it is for the node of the control component.
     {ok, [{Node1, None}]} = inviso(N1, list_logs, [TD]),
     {ok, [{Node1, {ok, [{trace_log, ".", []}]}}]} =
         inviso(N1, list_logs, [{file, "a.log"}]),
@@ -884,9 +882,8 @@ fetch_log(Config) ->
                               {ti_log, [{ok, "ti_a.ti"}]}]}}]} =
         inviso(N1, fetch_log, [[{Node2, [{ti_log, ".", ["a.ti"]}]}], ".",
                                "ti_"]),
-    %% It is an error if a file that the request lists does not exist, but not
-    %% if a file that tracerdata names does not exist. It is also an error if
-    %% the local directory does not exist.
+    %% A file that the request lists must exist, and so must the local directory. A file that
+    %% tracerdata names may be missing.
     {ok, [{Node2, {complete, [{trace_log, []}, {ti_log, []}]}}]} =
         inviso(N1, fetch_log, [[{Node2, {file, "no.log"}}], ".", "p_"]),
     {ok, [{Node2, {incomplete,
@@ -966,12 +963,12 @@ a_fetch_that_continues(Config) ->
         receive {fetched, Answer} -> Answer end,
     {ok, _} = inviso(N1, cancel_suspension, [[Node2]]),
     true = filelib:file_size(Here) > 0,
-    %% The file now has an end, and the local copy holds the file's first
-    %% bytes.
+    %% Now the file ends, and the local copy has the file's first bytes. So the fetch can continue
+    %% and complete it.
     Bytes = << <<I:32>> || I <- lists:seq(1, 500000) >>,
     ok = file:write_file(Big, Bytes),
     ok = file:write_file(Here, binary:part(Bytes, 0, 1234567)),
-    %% A second link keeps the inode in use, so that a new file would get
+    %% The second link keeps the old inode in use. So if the fetch made a new file, it would have
     %% another inode number.
     ok = file:make_link(Here, Here ++ ".begun"),
     Inode = inode(Here),

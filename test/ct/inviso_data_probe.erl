@@ -33,8 +33,8 @@ run(_) ->
 work(From, To) ->
     asked(worker, fun() -> calls(From, To) end).
 
-%% @doc Makes the worker spawn N linked processes, one after the other. Each
-%% calls traced/1.
+%% @doc Makes the worker spawn N processes, each linked to the worker. Each process calls traced/1
+%% and ends before the next one starts.
 linked(N) ->
     asked(worker, fun() -> _ = [one_linked(I) || I <- lists:seq(1, N)], ok end).
 

@@ -32,7 +32,7 @@ other_values_change_nothing(_Config) ->
               "only in tests: 1/11", "only in tests: 1/-5",
               "only in tests: 1/5 ", "Only in tests: 1/5"]].
 
-%% The variable also shortens the default of the dead man's time.
+%% The environment variable also shortens the dead man's time that a session has by default.
 a_session_ends_sooner(_Config) ->
     10000 = dead_man_ms(),
     600 = with("only in tests: 1/10"),

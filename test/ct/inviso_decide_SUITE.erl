@@ -36,7 +36,8 @@ init_per_suite(Config) ->
             Skip
     end.
 
-%% Starts one node for all cases. The process that starts it lives as long.
+%% Starts one node for all cases. The node is started by a process that lives until the end of the
+%% suite.
 a_node(Base) ->
     Self = self(),
     Owner = spawn(fun() ->
@@ -77,8 +78,8 @@ on_node(Config, [Command | Args]) ->
 
 call(Config, F, Args) -> ?NODE:call(?config(node, Config), ?WORK, F, Args).
 
-%% Runs sessions at the same time while Work runs. Returns for each session its
-%% events, and what it says at the end.
+%% Starts all sessions, calls Work, and stops the sessions. Returns {Events, Summary, Log} for each
+%% session.
 recorded(Config, Sessions0, Work) ->
     Sessions = [{unique(Name), Specs} || {Name, Specs} <- Sessions0],
     [#{status := 0} = on_node(Config, ["record", "--detach", "--for", "5m",
@@ -105,7 +106,7 @@ session(Config, Name) ->
     #{status := 0, out := Out} = run(Config, ["merge", "--json", Log]),
     {?LIB:json(Out), Summary, Log}.
 
-%% Returns the events that have a whole call: how it ended, and its duration.
+%% Returns the events that describe a whole call: how the call ended, and how long it took.
 ended(Events) ->
     [E || #{<<"end">> := _, <<"duration_ns">> := _} = E <- Events].
 
@@ -113,8 +114,9 @@ decided(#{<<"decided">> := Decided}) -> Decided.
 
 %% --- the same calls ------------------------------------------------------------
 
-%% The calls that the node decides on are those of a recording of all calls, with
-%% the same arguments and results, and the numbers are those of the model.
+%% In the first session the node records all calls. In the others it records a call only when the
+%% call has ended, if the call is slow or failed. The recorded calls must have the same arguments
+%% and results as in the first session. The counts must be those of the model.
 random_trees(Config) ->
     Trees = [inviso_calls_SUITE:tree(5) || _ <- lists:seq(1, 50)],
     Play = fun() ->
@@ -129,8 +131,7 @@ random_trees(Config) ->
     Expected = lists:sort([what(E) || E <- ended(Whole)]),
     Bad = [What || {_, _, End, _} = What <- Expected, is_failure(End)],
     Bad = lists:sort([what(E) || E <- ended(Failed)]),
-    %% The calls have no events of their own, because they are recorded when
-    %% they end.
+    %% Only the ends of calls are events here. The event of an end also has the call.
     [] = [E || #{<<"tag">> := <<"call">>} = E <- Whole ++ Failed],
     #{<<"forgotten">> := 0, <<"unkept">> := 0, <<"open">> := 0} =
         decided(WholeSum),
@@ -138,7 +139,7 @@ random_trees(Config) ->
     #{<<"forgotten">> := Forgotten} = decided(FailedSum),
     ok = inviso_calls_SUITE:check_trees(Trees, ended(Whole)).
 
-%% What is the same in all recordings: the call, and how it ended.
+%% Returns what must be the same in all recordings of a call: the call, and how it ended.
 what(#{<<"function">> := F, <<"args">> := A, <<"end">> := End, <<"depth">> := D} = E) ->
     {{F, A}, D, {End, maps:get(<<"return">>, E, none),
                  maps:get(<<"exception">>, E, none), maps:get(<<"payload">>, E)},
@@ -149,7 +150,8 @@ is_failure({<<"exit">>, _, _, _}) -> true;
 is_failure({<<"return">>, <<"{error,", _/binary>>, _, _}) -> true;
 is_failure(_) -> false.
 
-%% Terms of all kinds are the same, whether they were kept first or not.
+%% The node stores the arguments of a call until it ends. Terms of all kinds must be the same as in
+%% a recording that does not store them first.
 terms(Config) ->
     Seed = rand:uniform(1 bsl 30),
     ct:log("seed ~b", [Seed]),
@@ -166,7 +168,7 @@ terms(Config) ->
     [_ | _] = Terms = as_terms(Config, AllLog),
     Terms = as_terms(Config, WholeLog).
 
-%% Returns the calls as Erlang terms, in which pids have the names of their nodes.
+%% Returns the recorded calls as Erlang terms. Their pids have the names of their nodes.
 as_terms(Config, Log) ->
     File = Log ++ ".etf",
     #{status := 0} = run(Config, ["merge", "-f", "etf", "--min-duration", "0us",
@@ -175,7 +177,7 @@ as_terms(Config, Log) ->
     [Call || <<N:32, T:N/binary>> <= Bin,
              {_, _, _, _, #{call := Call}} <- [binary_to_term(T)]].
 
-%% A call can end on another scheduler than the one on which it began.
+%% A call can begin on one scheduler and end on another.
 processes_move(Config) ->
     [{Whole, Sum, _}] =
         recorded(Config, [{"whole", [?W "nap/2 -> slow(0us)"]}],
@@ -190,7 +192,7 @@ processes_move(Config) ->
 
 %% --- what is counted -----------------------------------------------------------
 
-%% Each call is recorded, or counted. Calls that are fast take no room in the log.
+%% A call that is not slow is only counted, so it takes no space in the log.
 counts(Config) ->
     [{[], Sum, Log}] =
         recorded(Config, [{"fast", [?W "counted/1 -> slow(10s)"]}],
@@ -212,7 +214,8 @@ a_recursion(Config) ->
     #{<<"duration_ns">> := Total} = lists:last(Ended),
     #{<<"open">> := 0} = decided(Sum).
 
-%% Calls of processes that die are counted, soon after, and recorded with the exits.
+%% If a process dies in a call, the call is counted as unended soon afterwards. If the session also
+%% records exits, the call is recorded with the exit.
 processes_die(Config) ->
     [{[], Sum, _}] =
         recorded(Config, [{"dead", [?W "rest/1 -> slow(10s)"]}],
@@ -239,13 +242,14 @@ processes_die(Config) ->
     true = lists:member({length(Killed), Unended}, [{100, 0}, {0, 100}]),
     [] = [E || #{<<"end">> := End} = E <- Killed, End =/= <<"exception">>].
 
-%% Returns a count from the status of the only session that decides.
+%% Returns a count from the status of the session. Only one session on the node has the rule slow or
+%% failed.
 counted(Config, Key) ->
     #{status := 0, out := Out} = on_node(Config, ["status", "--json"]),
     [#{<<"sessions">> := Sessions}] = ?LIB:json(Out),
     hd([maps:get(atom_to_binary(Key), D) || #{<<"decided">> := D} <- Sessions]).
 
-%% Calls without a rule do not count as open.
+%% A call of a function without such a rule does not count as open.
 a_call_that_hangs(Config) ->
     Node = ?config(node, Config),
     [{[#{<<"function">> := <<"hangs">>}], Sum, _}] =
@@ -263,7 +267,7 @@ waits(Node, Pid) ->
 
 %% --- arguments -----------------------------------------------------------------
 
-%% The arguments that are kept until a call ends are redacted already.
+%% The arguments that the node stores until the call ends are already redacted.
 secrets(Config) ->
     [{Whole, #{<<"redacted">> := 1}, Log}] =
         recorded(Config, [{"secret", [?W "known/1 -> slow(0us)"]}],
@@ -275,8 +279,7 @@ secrets(Config) ->
     nomatch = binary:match(Map, <<"s3cr3t">>),
     {ok, Bytes} = file:read_file(Log),
     nomatch = binary:match(Bytes, <<"s3cr3t">>),
-    %% The rules of `inviso merge' redact calls that were recorded at their
-    %% ends, too.
+    %% Calls that were recorded when they ended are also redacted by rules of `inviso merge'.
     [{_, _, Open}] =
         recorded(Config, [{"open", ["--redact", "none", ?W "known/1 -> slow(0us)"]}],
                  fun() ->
@@ -292,7 +295,7 @@ merged(Config, Args) ->
             #{status := 0, out := Out} <- [run(Config, ["merge", "-f", Format
                                                         | Args])]].
 
-%% Failures are found in values that are not recorded.
+%% A returned {error, _} is a failure, even if the session does not record return values.
 without_arguments(Config) ->
     [{Whole, Sum, _}] =
         recorded(Config, [{"light", ["--args", "none", ?W "take/1 -> failed"]}],
@@ -304,9 +307,11 @@ without_arguments(Config) ->
     [] = maps:keys(maps:with([<<"args">>, <<"return">>], E)),
     #{<<"forgotten">> := 2} = decided(Sum).
 
-%% Long arguments take more room, and are cut as in any recording.
+%% Long arguments need several blocks of memory. They are cut at the same limit as in a recording of
+%% all calls.
 long_arguments(Config) ->
-    %% A call without arguments on the same thread is whole.
+    %% After a call with large arguments, a call without arguments in the same thread is still
+    %% recorded as whole.
     [{Empty, EmptySum, _}] =
         recorded(Config, [{"empty", [?W "take/1 -> slow(0us)",
                                      ?W "none/0 -> slow(0us)"]}],
@@ -328,8 +333,8 @@ long_arguments(Config) ->
     {[Cut], Expected} = lists:partition(fun({_, Is}) -> Is end, Long(All)),
     5 = length(Expected),
     {[Other], Expected} = lists:partition(fun({_, Is}) -> Is end, Long(Whole)),
-    %% The definitions of a term count in its size, too, and the two recordings
-    %% have different ones. So only the sizes of the cut terms are compared.
+    %% The size of a term includes definitions, and the two recordings have different definitions
+    %% before it. So the cut terms may differ, and only their sizes are compared.
     [true = byte_size(A) > 60000 || {[A], true} <- [Cut, Other]],
     ok.
 
@@ -344,7 +349,7 @@ a_filter(Config) ->
     [100, 90, 80, 70, 60, 50, 40, 30, 20, 10]
         = [binary_to_integer(A) || #{<<"args">> := [A]} <- Whole],
     #{<<"forgotten">> := 0} = decided(Sum),
-    %% If the filter does not want the exits, calls that exits end have no end.
+    %% If the filter leaves out the exit of a process, the process's open calls count as unended.
     [{[], ExitSum, _}] =
         recorded(Config,
                  [{"exits", ["procs", "--filter", ?W "rest(N) when N =< 40",
@@ -353,8 +358,8 @@ a_filter(Config) ->
     #{<<"unended">> := 40, <<"open">> := 0, <<"forgotten">> := 0} =
         decided(ExitSum).
 
-%% If a process reaches the bound, the calls of its function that are open in other
-%% processes are not decided, and are open no longer when they end.
+%% One process reaches the bound on open calls. Open calls of the same function in other processes
+%% are then not recorded. When they end, they no longer count as open.
 the_bound_on_open_calls(Config) ->
     Node = ?config(node, Config),
     [{_, Sum, _}] =
@@ -370,11 +375,12 @@ the_bound_on_open_calls(Config) ->
                  end),
     #{<<"open">> := 0, <<"unended">> := 0, <<"unkept">> := Unkept} =
         decided(Sum),
-    %% Those of the process that waits, and of the one that reached the bound.
+    %% These are the 2 calls of the process that waits, and the calls of the process that reached
+    %% the bound of 100.
     true = Unkept >= 2 + 100.
 
-%% A match spec can suppress a call, and ask for its end. Then the end is not taken
-%% for that of another call, whether or not all clauses ask for ends.
+%% A match spec can suppress the event of a call and still ask for its end. This end must not be
+%% taken for the end of another call, whether all clauses of the spec ask for ends or not.
 hidden_calls(Config) ->
     [hidden_calls(Config, More) || More <- ["", "{[99], [], []}, "]],
     ok.
@@ -390,7 +396,7 @@ hidden_calls(Config, More) ->
                             <<"return">> := R} <- ended(Whole), A =:= R],
     #{<<"open">> := 0, <<"unkept">> := 0, <<"forgotten">> := 0} = decided(Sum).
 
-%% Functions of modules that are loaded later have the rules.
+%% The rules also apply to functions of modules that are loaded after the session has begun.
 modules_loaded_later(Config) ->
     Node = ?config(node, Config),
     Call = fun(F) -> ?NODE:call(Node, decide_late, F, []) end,
@@ -424,8 +430,8 @@ module(M) ->
     {ok, _, Beam} = compile:forms(Forms),
     Beam.
 
-%% A rule is for the functions of its SPEC. One of several rules is enough, and what
-%% is in one SPEC must be true together.
+%% A rule applies to the functions of its SPEC. A call is recorded if it matches the rules of at
+%% least one SPEC. If one SPEC has several rules, the call must match all of them.
 rules_of_several_specs(Config) ->
     Work = fun() ->
                    [call(Config, take, [X]) || X <- [ok, error]],

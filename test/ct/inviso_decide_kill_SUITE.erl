@@ -28,7 +28,8 @@ end_per_suite(Config) -> inviso_count_lib:finish(Config).
 end_per_testcase(a_node_is_killed, _) -> ok;
 end_per_testcase(_, Config) -> inviso_count_lib:cleaned(Config).
 
-%% Nothing is left on the node, and the open calls return.
+%% When the command is killed, the open calls can still return, and nothing of inviso stays on the
+%% node.
 the_command_is_killed(Config) ->
     Node = one(Config),
     Before = footprints([Node]),
@@ -40,8 +41,8 @@ the_command_is_killed(Config) ->
     returned(Node, Open),
     [[]] = [left(F, Node) || F <- Before].
 
-%% The next spooler goes on, and each call is recorded once, also those that began
-%% before the spooler was killed.
+%% When the spooler is killed, another one continues. Each call is recorded once, including the
+%% calls that began before the spooler was killed.
 a_spooler_is_killed(Config) ->
     Node = one(Config),
     Cmd = begun(["trace", "--json"], [Node], ?SPECS, Config),

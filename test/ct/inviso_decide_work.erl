@@ -55,7 +55,8 @@ term(Depth) ->
 atom() ->
     lists:nth(rand:uniform(5), [ok, error, 'two words', 'ü', inviso]).
 
-%% A process and a reference of a node that this node has never seen.
+%% Returns a pid of a node to which this node was never connected; other_ref/0 returns a reference
+%% of such a node.
 other_pid() ->
     binary_to_term(<<131, 88, (other_node())/binary, (rand:uniform(9999)):32,
                      0:32, (rand:uniform(3)):32>>).
@@ -74,7 +75,7 @@ nap(Who, Ms) ->
     timer:sleep(Ms),
     {Who, Ms}.
 
-%% N processes call nap/2 at the same time.
+%% Starts N processes that call nap/2 at the same time.
 naps(N) ->
     in_processes([fun() -> napped(I) end || I <- lists:seq(1, N)]).
 
@@ -86,12 +87,13 @@ napped(I) ->
 down(0) -> 0;
 down(N) -> 1 + ?MODULE:down(N - 1).
 
-%% A recursion, at whose end a function is called.
+%% Calls itself N times, and then calls the function F.
 down_to(0, F) when is_function(F) -> F();
 down_to(0, X) -> X;
 down_to(N, X) -> 1 + ?MODULE:down_to(N - 1, X).
 
-%% A process that is in two calls: go/2 waits until it is (in), or has ended them (out).
+%% Starts a process that makes two calls, one inside the other. go(Pid, in) returns when the process
+%% is in both, and go(Pid, out) when both have ended.
 waits() ->
     spawn(fun() ->
                   Wait = fun() ->
@@ -111,7 +113,7 @@ go(Pid, What) ->
     Pid ! {What, self()},
     receive What -> ok end.
 
-%% Processes that are killed in a call. The VM reports this as an exception.
+%% Starts N processes that are killed in a call of die/1. The VM reports this as an exception.
 dies(N) ->
     in_processes([fun() -> ?MODULE:die(I) end || I <- lists:seq(1, N)]).
 
@@ -120,8 +122,8 @@ die(_) ->
     spawn(fun() -> exit(Self, kill) end),
     receive after infinity -> ok end.
 
-%% Processes whose calls never end, because the VM forgets the stack of a process
-%% that hibernates.
+%% Starts N processes that hibernate in a call of rest/1. Such a call never ends, because the VM
+%% discards the stack of a process that hibernates.
 rests(N) ->
     in_processes([fun() -> ?MODULE:rest(I) end || I <- lists:seq(1, N)]).
 

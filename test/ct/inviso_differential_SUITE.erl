@@ -43,9 +43,9 @@ groups() ->
     Times = [timestamps, cpu_timestamps, monotonic_timestamps,
              strict_timestamps],
     TwoRuns = Runs ++ Once ++ Times ++ [every_tag_was_met],
-    %% Some cases cannot have two sessions over one run: two sessions with
-    %% garbage_collection crash the VM, there is only one system tracer, and CPU
-    %% time can be traced for all processes only.
+    %% In the groups at_once, inviso's tracer and OTP's process tracer trace the same run. Some
+    %% cases cannot do this: two sessions with garbage_collection crash the VM, there is only one
+    %% system tracer, and CPU time can be traced only for all processes.
     AtOnce = Runs ++ (Times -- [cpu_timestamps]),
     [{in_two_runs, [], TwoRuns}, {delivered_in_two_runs, [], TwoRuns},
      {at_once, [], AtOnce}, {delivered_at_once, [], AtOnce}].
@@ -79,8 +79,8 @@ end_per_group(_, _Config) -> ok.
 same(Config, Scenario, Tags) ->
     same(Config, Scenario, Tags, fun(_Tag, Events) -> Events end).
 
-%% Compares the events of both tracers. Loose reduces the events of a process to
-%% those that are the same in every run.
+%% Compares the events of both tracers. If they traced different runs, applies Loose to the events
+%% of each process, which keeps only what is the same in every run.
 same(Config, Scenario, Tags, Loose) ->
     Both = {Theirs, _} = runs(Config, Scenario),
     note(Theirs, Tags),
@@ -187,8 +187,8 @@ inherited_flags(Config) ->
 names(Config) ->
     same(Config, #{work => names, flags => [procs]}, [register, unregister]).
 
-%% Leaves out the `in' and `out' events in the function in which the traced
-%% process waits for work: their number depends on chance.
+%% The number of `in' and `out' events while the traced process waits for work depends on chance. So
+%% these events are left out.
 scheduled(Config) ->
     same(Config, #{work => scheduled, flags => [running]}, [in, out],
          fun(_, Events) -> [E || E <- Events, not is_at_rest(E)] end).
@@ -217,9 +217,9 @@ max_heap_size(Config) ->
                    flags => [garbage_collection, set_on_spawn]},
          [gc_max_heap_size], fun without_fragments/2).
 
-%% Replaces the value of mbuf_size, which counts heap fragments. For OTP's
-%% process tracer, the VM makes each message in a heap fragment of the tracee.
-%% For inviso's tracer it makes none.
+%% Replaces the value of mbuf_size, which counts the heap fragments of the tracee. It differs,
+%% because the VM puts each message for OTP's process tracer into such a fragment, and sends none
+%% for inviso's tracer.
 without_fragments(Kind, Events) ->
     Without = fun(X) -> re:replace(X, "{mbuf_size,\\d+}", "{mbuf_size,_}",
                                    [{return, binary}])
@@ -298,7 +298,7 @@ timed(Config, Flag, Scenario) ->
         false -> ok
     end.
 
-%% CPU time can be traced for all processes only, so the node must be quiet.
+%% CPU time can be traced only for all processes. So both runs use a node that does nothing else.
 cpu_timestamps(Config) ->
     Scenario = maps:merge(timed_scenario(cpu_timestamp),
                           #{flags => [call, timestamp, cpu_timestamp],
@@ -370,7 +370,7 @@ time_of(timestamp) -> erlang:system_time(nanosecond);
 time_of(_) -> erlang:monotonic_time(nanosecond).
 
 %%---------------------------------------------------------------------------
-%% Every tag of the manual, and no other, was compared above.
+%% The cases before this one have compared every tag of the manual, and no other tag.
 
 every_tag_was_met(_Config) ->
     Tags = [send, send_to_non_existing_process, 'receive', call, return_to,

@@ -63,7 +63,7 @@ masks(Result) ->
                end,
     {[Matching | Masks], Rest}.
 
-%% Decodes the result as c_src/engine/verdict.c does.
+%% Finds the result for one session in the combined result, as c_src/engine/verdict.c does.
 verdict(Slot, [Matching, Valued, Returns, Exceptions], Rest) ->
     Before = length([S || S <- lists:seq(0, Slot - 1), is_in(S, Valued)]),
     Count = length([S || S <- lists:seq(0, 31), is_in(S, Valued)]),
@@ -90,8 +90,7 @@ spec() ->
      || _ <- lists:seq(1, rand:uniform(2)),
         {Head, Vars} <- [pick(heads())]].
 
-%% The head [] is left out, because the VM of OTP 25 crashes with this head and
-%% '$_'.
+%% The head [] is not used: with this head and '$_', the VM of OTP 25 crashes.
 heads() ->
     [{'_', none}, {['$1', '$2'], both}, {['$2', '$1'], both},
      {[{a, '$1'}, '$2'], both}, {['$1', '$1'], one}, {['$1', '_'], one},
@@ -136,8 +135,8 @@ pick(List) -> lists:nth(rand:uniform(length(List)), List).
 
 one_of(Funs) -> (pick(Funs))().
 
-%% Each session's spec becomes one boolean expression, so that the number of
-%% clauses is not multiplied.
+%% The specs of many sessions are combined. If each clause of one were combined with each clause of
+%% the others, there would be too many. So the spec of each session becomes one boolean expression.
 many_sessions_make_few_clauses(_Config) ->
     Sessions = [{Slot, [{[Slot, '$1'], [{is_atom, '$1'}], []},
                         {['$1', Slot], [], [{message, '$1'}]}]}
@@ -150,8 +149,8 @@ many_sessions_make_few_clauses(_Config) ->
     {ok, false, [], []} = erlang:match_spec_test([x, y], Spec, trace),
     ok.
 
-%% A guard that may fail must not be moved into a body. In a body the value of
-%% {hd, 7} is the atom 'EXIT', so {is_atom, {hd, 7}} would be true.
+%% A guard that may fail must not be moved into the body of a clause. In a body, {hd, 7} has the
+%% value 'EXIT', so {is_atom, {hd, 7}} would be true. In a guard it fails.
 what_may_fail_is_not_taken_out_of_guards(_Config) ->
     May = [{['$1', '_'], [{is_atom, {hd, '$1'}}], [{message, '$1'}]}],
     Cannot = [{['$1', '_'], [{is_integer, '$1'}], []}],

@@ -30,14 +30,15 @@ init_per_suite(Config0) ->
         Config -> with_curl(Config, ?LIB:command("inviso_export", ["export", "--help"]))
     end.
 
-%% A chroot of another OTP release has no libcurl.
+%% On a test system with another OTP release (a chroot), libcurl is missing, so the program does not
+%% start.
 with_curl(Config, {0, _}) -> [{log, recorded(Config)} | Config];
 with_curl(_, {127, Said}) -> {skip, binary_to_list(Said)}.
 
 end_per_suite(_Config) ->
     ok.
 
-%% The spans of the log need several requests.
+%% Records so many calls that their spans need several requests.
 recorded(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
@@ -81,7 +82,7 @@ received(C) ->
     lists:append([?COLLECTOR:spans(B)
                   || #{body := B, answer := {200, _, _}} <- ?COLLECTOR:requests(C)]).
 
-%% The spans of merge -f otlp, in the form of the collector.
+%% Returns the spans that merge -f otlp writes, in the form in which the collector returns spans.
 merged(Logs, Options) ->
     {_, Bin, _} = ?LIB:merge(Logs, "otlp", Options),
     [span(S, R) || Line <- ?LIB:split(Bin),
@@ -150,7 +151,8 @@ spans_are_those_of_merge(Config) ->
                   <<"telemetry.sdk.name">>]],
     ?COLLECTOR:stop(C).
 
-%% By the specification of OpenTelemetry's exporters.
+%% The command reads the environment variables in the way that the specification of OpenTelemetry's
+%% exporters says.
 environment(Config) ->
     Log = ?config(log, Config),
     Failed = ["--failed", Log],
@@ -204,7 +206,8 @@ options_before_environment(Config) ->
     nomatch = string:find(Said, "secret"),
     ?COLLECTOR:stop(C).
 
-%% A busy collector gets each request again, not earlier than it asks for.
+%% If the collector is busy, the command repeats the request, but not earlier than the collector
+%% asks for.
 busy_collector(Config) ->
     Busy = {503, [{"Retry-After", "1"}], <<>>},
     C = ?COLLECTOR:start([Busy, Busy, {200, [], <<>>}, {429, [], <<>>}, {502, [], <<>>}]),
@@ -228,7 +231,8 @@ asks_for_too_long(Config) ->
     2 = length(?COLLECTOR:requests(C)),
     ?COLLECTOR:stop(C).
 
-%% These are not repeated. The message is google.rpc.Status, or text.
+%% After these answers, the command does not repeat the request. The body of an answer is a
+%% google.rpc.Status, or text.
 permanent_failures(Config) ->
     [begin
          C = ?COLLECTOR:start([{Code, Headers, Body}]),
@@ -242,7 +246,7 @@ permanent_failures(Config) ->
                  {401, [], <<>>, 4, "; 0 span(s)"}, {403, [], <<>>, 4, ";"},
                  {500, [], <<>>, 1, ";"}, {302, [{"Location", "/x"}], <<>>, 1, ";"}]].
 
-%% The collector accepted only a part of the spans.
+%% The collector says that it has rejected some of the spans.
 partial_success(Config) ->
     Partial = <<10, 13, 8, 5, 18, 9, "too \"old\"">>,
     Json = "{\"partialSuccess\":{\"rejectedSpans\":\"7\",\"errorMessage\":\"old\"}}",
@@ -285,7 +289,7 @@ nothing_listens(Config) ->
     says(Said, "0 span(s) were accepted"),
     nomatch = string:find(Said, "trying again").
 
-%% Answers that are no answers neither crash the command nor stop it.
+%% Bodies that are no valid answers neither crash the command nor make it wait forever.
 hostile_answers(Config) ->
     Big = binary:copy(<<"x">>, 1 bsl 20),
     [begin
@@ -294,7 +298,7 @@ hostile_answers(Config) ->
          ?COLLECTOR:stop(C)
      end || Body <- [<<255>>, <<10, 255, 255, 255, 255, 15, 1>>, <<10, 2, 8>>, Big,
                      <<10, 11, 8, -1:80/signed>>, <<18, 3, 1, 2, 3>>]],
-    %% More rejected spans than there were.
+    %% The collector says that it rejected more spans than there were.
     C = ?COLLECTOR:start([{200, [], <<10, 3, 8, 255, 127>>}]),
     {7, Said} = export([], ["-q", "--otlp", ?COLLECTOR:url(C), "--failed", ?config(log, Config)]),
     says(Said, "0 span(s) accepted, 13 rejected"),
@@ -345,7 +349,7 @@ certificates_(Config) ->
     {0, _} = Try(E, [], ["--ca", Pem, "--cert", Other, "--key", OtherKey]),
     ?COLLECTOR:stop(E).
 
-%% The client's certificate is its own authority.
+%% Accepts any certificate of the client, because it is self-signed.
 accept(_, {extension, _}, State) -> {unknown, State};
 accept(_, _, State) -> {valid, State}.
 
@@ -363,7 +367,8 @@ no_spans(Config) ->
     [] = ?COLLECTOR:requests(C),
     ?COLLECTOR:stop(C).
 
-%% What comes after the limit of a recording is not lost, and is no span.
+%% Records calls with a limit of one event. The calls after the limit do not count as lost, and are
+%% no spans.
 calls_and_a_limit(Config) ->
     Log = ?LIB:name(Config, "limit.log"),
     Tracer = ?LIB:open(Log, #{limit => #{events => 1}}),
@@ -376,7 +381,7 @@ calls_and_a_limit(Config) ->
     _ = ?LIB:close(Tracer),
     Log.
 
-%% Lost events are spans, too, and the status tells of them.
+%% Lost events are also sent as spans, and the exit status says that events were lost.
 losses(Config) ->
     {ok, Bin} = file:read_file(?config(log, Config)),
     Half = byte_size(Bin) div 2,

@@ -75,7 +75,7 @@ call(Node, M, F, A) ->
 
 name(#{name := Name}) -> Name.
 
-%% The inputs of all formats, each with options.
+%% Returns {Logs, Options} for each input that all formats are tested with.
 inputs(Config) ->
     [_ | _] = Logs = ?config(logs, Config),
     Root = os:getenv("INVISO_ROOT", "."),
@@ -87,7 +87,7 @@ inputs(Config) ->
      {Logs, ["--mfa", atom_to_list(?WORK) ++ ":inner"]},
      {Old, []}, {Ports, []}].
 
-%% Returns how many events of each tag the format json has.
+%% Returns how many events of each tag `merge -f json' prints.
 counts(Logs, Options) ->
     {_, Bin, _} = ?LIB:merge(Logs, "json", Options),
     lists:foldl(
@@ -116,7 +116,8 @@ timeline_has_all_events(Config) ->
     #{<<"lost">> := _, <<"call">> := _, <<"gc_major_end">> := _, <<"in">> := _,
       <<"seq_trace">> := _} = counts(?config(logs, Config), []).
 
-%% A call of which only the end is recorded has a whole slice, too.
+%% A call of which only the end was recorded is shown as a whole slice, too. So the timeline has
+%% more begins of calls than the log has events.
 begun(Logs, Counts) ->
     case lists:sum([decided(L) || L <- Logs]) of
         0 -> Counts;
@@ -145,8 +146,7 @@ protoc_reads_a_timeline_(Config) ->
          true = length(All) =:= length(Packets)
      end || {Logs, Options} <- inputs(Config)].
 
-%% Calls that --min-duration selects are slices, too, though only their ends are
-%% selected.
+%% --min-duration selects the ends of slow calls. The timeline shows each of these calls as a slice.
 timeline_of_slow_calls(Config) ->
     Logs = ?config(logs, Config),
     Options = ["--min-duration", "1us", "--mfa", atom_to_list(?WORK)],
@@ -181,7 +181,8 @@ tracks_of_a_timeline(Config) ->
          [_ | _] = Like("#Port<0[.0-9]+>/ports/")
      end || N <- Nodes].
 
-%% Each message of a request that was received has an arrow, which goes forward.
+%% For each message of a request that was received, the timeline has an arrow from its send event to
+%% its later receive event.
 arrows_of_a_timeline(Config) ->
     Logs = ?config(logs, Config),
     #{events := Events} = timeline(Logs, []),
@@ -197,7 +198,8 @@ arrows_of_a_timeline(Config) ->
     Named = [Name || #{name := <<"request ", _/binary>> = Name} <- Events],
     true = length(Named) =:= length(Requests).
 
-%% A process is in one state at a time, and calls have their values.
+%% In the timeline, a process is in only one state at a time. Calls have their arguments, results
+%% and exceptions.
 states_of_a_timeline(Config) ->
     #{events := Events} = timeline([hd(?config(logs, Config))], []),
     States = [N || #{type := 'begin', name := N} <- Events],
@@ -213,7 +215,7 @@ states_of_a_timeline(Config) ->
 %%---------------------------------------------------------------------------
 %% OpenTelemetry
 
-%% Returns the spans, each with its node.
+%% Returns the spans, each with the name of its node.
 spans(Logs, Options) ->
     {_, Bin, _} = ?LIB:merge(Logs, "otlp", Options),
     [Span#{node => value(<<"service.instance.id">>, Resource)}
@@ -230,8 +232,8 @@ value(Key, #{<<"attributes">> := Pairs}) ->
         [] -> none
     end.
 
-%% Each call that ended is a span with its times, its function and its process, in
-%% the span of the call around it.
+%% Each call that ended is a span with the right times, function and process. Its parent is the span
+%% of the call around it.
 spans_are_the_calls(Config) ->
     [begin
          Spans = spans(Logs, Options),
@@ -277,7 +279,8 @@ identified(Spans) ->
     [{match, _} = re:run([T, I], "^[0-9a-f]{48}$") || {T, I} <- Ids],
     [true = time(<<"startTimeUnixNano">>, S) =< time(<<"endTimeUnixNano">>, S) || S <- Spans].
 
-%% Each request is a trace, in which each message leads to the begin.
+%% Each request is one trace. In this trace, the parents of each message lead to the beginning of
+%% the request.
 spans_of_requests(Config) ->
     Logs = ?config(logs, Config),
     Spans = [S || S <- spans(Logs, []), value(<<"inviso.request">>, S) =/= none],
@@ -295,8 +298,8 @@ spans_of_requests(Config) ->
     true = length(Parents) >= Sent,
     true = Sent > 10.
 
-%% A call with events of a request has links to the messages of the request. A
-%% message has a link to a call that its receiver made.
+%% If events of a request happened during a call, the call's span has links to the messages of these
+%% events. A message's span has a link to a call that its receiver then made.
 links_of_spans(Config) ->
     Spans = spans(?config(logs, Config), []),
     ById = maps:from_list([{{T, I}, S} || #{<<"traceId">> := T, <<"spanId">> := I} = S <- Spans]),
@@ -308,7 +311,8 @@ links_of_spans(Config) ->
     %% Links are between calls and requests.
     [true = FromRequest =:= (To =:= none) || {FromRequest, To} <- Pairs],
     Handled = [To || {#{<<"name">> := <<"inviso_exports_work:handled/1">>}, To} <- Links],
-    %% On each node: the beginning of the request, and the answer.
+    %% handled/1 is called once on each of the 3 nodes. Each call has two links: to the beginning of
+    %% the request, and to the answer.
     6 = length(Handled),
     3 = length(lists:usort([value(<<"inviso.request">>, S) || S <- Handled])),
     [<<"inviso_exports_work:outer/1">>] =
@@ -353,8 +357,8 @@ with_protoc(Fun) ->
 %%---------------------------------------------------------------------------
 %% The Common Trace Format
 
-%% babeltrace2 reads the events that JSON has, with their times and fields, and
-%% warns of as many losses.
+%% babeltrace2 reads the same events as JSON has, with the same times and fields. It also reports
+%% the same number of lost events.
 babeltrace_reads_all_events(Config) ->
     case os:find_executable("babeltrace2") of
         false -> {skip, "no babeltrace2"};
@@ -376,11 +380,11 @@ babeltrace_reads_all_events(Config, Program) ->
             end || {Logs, Options} <- inputs(Config)],
     true = lists:max(Lost) > 0,
     {Events, _} = babeltrace(Config, Program, ?config(logs, Config), []),
-    %% The process with the hostile name on each node.
+    %% Each of the 3 nodes has a process with the hostile name.
     3 = length(lists:usort([Node || {Node, _, _, _, <<"'a\"", _/binary>>, _, _} <- Events])),
     3 = length(lists:usort([Node || {Node, _, _, _, _, _, _} <- Events])).
 
-%% An event of JSON, with what the format ctf has of it.
+%% Returns what the format ctf should have of an event, which is given as its JSON.
 expected(#{<<"tag">> := Tag, <<"ts">> := Ts, <<"node">> := Node, <<"pid">> := Pid} = Item) ->
     Name = case Item of
                #{<<"process">> := #{<<"name">> := <<_/binary>> = N}} -> N;
@@ -392,8 +396,8 @@ expected(#{<<"tag">> := Tag, <<"ts">> := Ts, <<"node">> := Node, <<"pid">> := Pi
              || K <- facts()],
     {Node, Tag, Ts, Pid, Name, iolist_to_binary(lists:join(", ", Terms)), Facts}.
 
-%% Returns the events that babeltrace2 prints, sorted, and how many it says are
-%% lost.
+%% Returns {Events, Lost}: the events that babeltrace2 prints, sorted, and the number of events that
+%% it reports as lost.
 babeltrace(Config, Program, Logs, Options) ->
     Dir = ?LIB:name(Config, "ctf"),
     File = ?LIB:name(Config, "events"),
@@ -438,8 +442,8 @@ without_dash(Text) -> Text.
 %%---------------------------------------------------------------------------
 %% All formats
 
-%% The same recordings, whole and damaged, through every format of --help: all
-%% read the same number of events, and report the same losses.
+%% Merges the same recordings, whole and damaged, to every format that --help lists. All formats
+%% must have read the same number of events, and must report the same losses.
 all_formats_agree(Config) ->
     {0, Help} = ?LIB:command("inviso", ["merge", "--help"]),
     {match, [List]} = re:run(Help, "--format=FORMAT\\s+(.*?);", [{capture, [1], binary}, dotall]),
@@ -450,15 +454,15 @@ all_formats_agree(Config) ->
          ct:log("~p ~p", [Options, Counts]),
          [] = [Other || {_, C} = Other <- All, C =/= Counts],
          #{status := Status, <<"recorded">> := N, <<"lost">> := Lost} = Counts,
-         %% What the summary says is in the output.
+         %% The numbers in the summary are those of the output.
          Json = counts(Logs, Options),
          N = lists:sum(maps:values(maps:remove(<<"lost">>, Json))),
          true = Lost =< maps:get(<<"lost">>, Json, 0),
          true = (Status =:= 7) =:= (Lost > 0)
      end || {Logs, Options} <- inputs(Config), Options =:= []].
 
-%% A helper program needs a library, which a chroot of another OTP release may
-%% not have.
+%% The format sqlite needs a helper program and its library. On a test system with another OTP
+%% release (a chroot) the library may be missing.
 is_here(<<"sqlite">>) ->
     {Status, _} = ?LIB:command("inviso", ["sql", "--help"]),
     Status =:= 0;
@@ -474,7 +478,8 @@ summary(Config, Format, Logs, Options) ->
     (maps:with([<<"recorded">>, <<"lost">>, <<"reasons">>, <<"after_limit">>], Summary))
         #{status => without_requests(Format, Status)}.
 
-%% Formats of requests select nothing if there is no request.
+%% If there is no request, the formats that show requests print nothing, and the status is 5.
+%% Returns the status of other formats in this case.
 without_requests(Format, 5) when Format =:= "mermaid"; Format =:= "shiviz";
                                  Format =:= "sequence" -> 0;
 without_requests(_, Status) -> Status.

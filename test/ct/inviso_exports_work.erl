@@ -8,12 +8,13 @@
 
 -define(HOSTILE, 'a"\\\0<b>&\'${}\n\x{e9}\x{202e}').
 
-%% @doc The name of a process on each node.
+%% @doc The registered name of a process on each node. It has characters with a meaning in output
+%% formats.
 -spec hostile() -> atom().
 hostile() -> ?HOSTILE.
 
-%% @doc Starts a server, which answers {call, From, Request} and sends on what the
-%% request says.
+%% @doc Starts a server. When it gets {call, From, Request}, it asks each server in Next in the same
+%% way, and then answers.
 -spec open(atom(), [{atom(), node()}]) -> ok.
 open(Name, Next) ->
     Self = self(),
@@ -37,7 +38,7 @@ ask(To, Request) ->
     To ! {call, {self(), Ref}, Request},
     receive {Ref, {done, Request}} -> ok end.
 
-%% @doc Records requests, and what play/1 does.
+%% @doc Opens a tracer that records sequential traces. play/1 uses the same tracer.
 -spec record(file:filename(), map()) -> ok.
 record(Log, Opts) ->
     Self = self(),
@@ -66,7 +67,7 @@ stop() ->
     Pid ! {stop, self()},
     receive {Pid, Answer} -> Answer end.
 
-%% @doc Makes events of all kinds, and asks the servers.
+%% @doc Makes events of all kinds, and sends requests to the servers.
 -spec play({term(), [{atom(), node()}]}) -> ok | {error, term()}.
 play(Ask) ->
     Recorder = whereis(?MODULE),
@@ -119,7 +120,7 @@ work(Boss, Ask) ->
     true = unregister(?HOSTILE),
     Boss ! done.
 
-%% A call during which events of a request happen.
+%% A call during which a request is sent and answered.
 handled(Ask) ->
     request(Ask, fun() -> none end),
     ok.
@@ -157,7 +158,7 @@ tail(N) -> tail(N - 1).
 
 flooded(N) -> N.
 
-%% Events are lost while the spooler stands still.
+%% Floods the ring while the spooler is suspended, so that events are lost.
 flood(Tracer) ->
     {Module, State} = Tracer,
     #{spooler := #{os_pid := OsPid}} = inviso_tracer:info(Tracer),

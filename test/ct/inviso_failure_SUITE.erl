@@ -79,9 +79,8 @@ node(Log, Opts, PeerOpts) ->
 gone(OsPid) ->
     ?LIB:until(fun() -> not ?LIB:os_alive(OsPid) end).
 
-%% Checks that the log ended for the reason Why, and that its last totals agree
-%% with its events and losses. Returns I of each recorded call probe(I), and the
-%% losses.
+%% Checks that the log ended for the reason Why, and that its last totals agree with its events and
+%% losses. Returns {Numbers, Lost}: the argument I of each recorded call probe(I), and the losses.
 ended(Log, Logs, Why) ->
     Items = ?LIB:items(Logs),
     Numbers = ?LIB:numbers(Items),
@@ -98,9 +97,8 @@ ended(Log, Logs, Why) ->
     end,
     {Numbers, ?LIB:lost(Items)}.
 
-%% Checks that at most one event is missing, which a thread was writing when the
-%% node was killed. If the spooler was too slow, there may also be losses with
-%% the reason `full'.
+%% Checks that at most one event is missing: the event that a thread was writing when the node was
+%% killed. If the spooler was too slow, events may also be lost for the reason `full'.
 whole(Numbers, Lost, AtLeast) ->
     case maps:keys(Lost) -- [unfinished] of
         [] -> Numbers = lists:seq(1, length(Numbers));

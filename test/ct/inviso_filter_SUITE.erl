@@ -49,7 +49,7 @@ same_answers_live_and_offline(Config) ->
     All = ?LIB:name(Config, "all.log"),
     offered(All, #{}, Events),
     Answers = [compare(Config, All, Filter, Events) || Filter <- filters()],
-    %% More than half of the filters match some of the events but not all.
+    %% Most of the filters must match some of the events and leave out others.
     true = length([N || N <- Answers, N > 0, N < length(Events)])
         > length(Answers) div 2.
 
@@ -64,8 +64,8 @@ compare(Config, All, Filter, Events) ->
                  [] -> 5;
                  _ -> 0
              end,
-    %% The command also selects the ends of selected calls. The filter of a
-    %% tracer without a session does not select these ends.
+    %% `inviso merge --filter' also selects the ends of calls that the filter selects. A tracer that
+    %% is not part of a session does not.
     Live = [essence(I) || I <- ?LIB:events(Log)],
     More = Offline -- Live,
     case lists:all(fun is_end/1, More) andalso Offline -- More of
@@ -142,8 +142,7 @@ filters() ->
      [{['_', call, {'_', probe, ['_', '$1']}],
        [{'orelse', {is_function, '$1'}, {is_reference, '$1'}}], []}]].
 
-%% Returns events with arguments that matter to the filters, and events of rare
-%% tags.
+%% Returns events that the filters distinguish by their arguments, and events with rare tags.
 by_hand() ->
     Self = self(),
     Port = hd(erlang:ports()),
@@ -253,7 +252,7 @@ exchange_is_for_what_comes_after(Config) ->
 exchange_while_two_flood(Config) ->
     flooded(Config, inviso_test_lib:soak(20, 200), fun fast/1, fun(N) -> ?LIB:flood(N, N + 99) end).
 
-%% This filter is so slow that at nearly every moment a thread is evaluating it.
+%% This filter is so slow that a thread is nearly always evaluating it when it is replaced.
 exchange_while_two_are_in_it(Config) ->
     List = lists:seq(1, 2000),
     flooded(Config, inviso_test_lib:soak(6, 24), fun slow/1,
@@ -285,8 +284,8 @@ flood(Flood, Made) ->
     after 0 -> Flood(Made + 1), flood(Flood, Made + 100)
     end.
 
-%% Replaces the filter at least Times times, and until events have been recorded
-%% and left out.
+%% Replaces the filter again and again: at least Times times, and until the tracer has both recorded
+%% and left out events.
 exchanges(Tracer, Times, Filter, N) ->
     ok = inviso_tracer:filter(Tracer, Filter(N)),
     case inviso_tracer:info(Tracer) of
@@ -308,9 +307,9 @@ slow(N) ->
       ++ [{'==', {{N, '$1'}}, {{{element, 1, {const, {N, "a term"}}}, '$1'}}},
           {'==', {'rem', '$1', 3}, N rem 3}], []}].
 
-%% The filter cannot decide about these events: the NIF interface does not
-%% provide the bits of a bitstring, and the NIF has no arithmetic beyond 64
-%% bits.
+%% The tracer cannot evaluate the filter for some of these events: the NIF interface does not give
+%% access to the bits of a bitstring, and the NIF does not calculate with more than 64 bits. So it
+%% records these events, and counts them as undecided.
 undecided_is_recorded_and_counted(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Filter = [{['_', call, {'_', '_', ['_', '$1']}],

@@ -48,7 +48,7 @@ ended(Cmd) ->
     ok = signal(Cmd, "INT"),
     wait(Cmd, 120000).
 
-%% Runs Fun while a process works.
+%% Runs Fun while the process Name runs the function What on the node.
 with(Node, Name, What, Fun) ->
     Pid = call(Node, ?WORK, start, [Name, What]),
     try Fun()
@@ -57,7 +57,7 @@ with(Node, Name, What, Fun) ->
 
 function(F) -> iolist_to_binary([atom_to_list(?WORK), ":", F]).
 
-%% The paths with all these frames, and their time and count.
+%% Returns the sums of time and count of all paths that contain all of these frames.
 paths(Frames, Objects) ->
     Those = [O || #{<<"path">> := P} = O <- Objects, Frames -- P =:= []],
     {lists:sum([Ns || #{<<"self_ns">> := Ns} <- Those]),
@@ -66,8 +66,8 @@ paths(Frames, Objects) ->
 %%---------------------------------------------------------------------------
 %% Samples
 
-%% Almost all time of a node with one busy process is in its functions. The sum is not
-%% much more than the time that passed, whatever the machine does.
+%% The node has one busy process, so most of the sampled time must be in its functions. However busy
+%% the machine is, the sum of the time is not much more than the time that passed.
 busy_process(Config) ->
     with(one(Config), flame_busy, {busy, []},
          fun() ->
@@ -103,7 +103,7 @@ kinds_and_nodes([One, Two] = Nodes, Config) ->
     [] = [list_to_binary(name(N)) || N <- [One, Two]]
         -- [Node || [Node, B | _] <- Run("node"), B =:= Busy].
 
-%% Who waits, for what, and for whom.
+%% The profile shows for what a process waits, and for which process.
 waiting(Config) ->
     with(one(Config), flame_waiter, {ask, [flame_server]},
          fun() ->
@@ -117,7 +117,7 @@ waiting(Config) ->
     Server = call(one(Config), erlang, whereis, [flame_server]),
     ok = call(one(Config), ?WORK, stop, [Server]).
 
-%% The log of a command has its samples, so `merge' makes the same of it.
+%% The log has the samples of the command, so `inviso merge' makes the same profile from it.
 log_has_the_samples(Config) ->
     Dir = ?config(priv_dir, Config),
     Log = filename:join(Dir, "flame.log"),
@@ -152,7 +152,7 @@ files(Config) ->
 %%---------------------------------------------------------------------------
 %% Calls
 
-%% All calls are counted, in their paths.
+%% Each call is counted, under the path that leads to it.
 calls(Config) ->
     Nodes = [One, Two] = ?config(nodes, Config),
     Cmd = begun(Nodes, ["--json", atom_to_list(?WORK) ++ ":outer/1",
@@ -212,7 +212,8 @@ the_command_is_killed(Config) ->
 the_sampler_is_killed(Config) ->
     Node = one(Config),
     Cmd = begun([Node], ["--waiting"], Config),
-    %% The session's worker with this priority is started again.
+    %% The session also has a worker of this priority. It is killed, too, but the session starts it
+    %% again.
     _ = [true = call(Node, erlang, exit, [P, kill]) || P <- helpers(Node)],
     #{status := Status, err := Err} = wait(Cmd, 120000),
     true = Status =/= 0,
@@ -225,7 +226,7 @@ helpers(Node) ->
     [_, _ | _] = [P || P <- Links, is_pid(P),
                        {priority, high} =:= call(Node, erlang, process_info, [P, priority])].
 
-%% What was sampled before the node died is in the log.
+%% The log has the samples that were taken before the node died.
 a_node_is_killed(Config) ->
     [One, #{os_pid := OsPid} = Two] = ?config(nodes, Config),
     Log = filename:join(?config(priv_dir, Config), "dead.log"),

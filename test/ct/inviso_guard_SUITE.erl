@@ -99,8 +99,7 @@ attaching_and_leaving_leaves_nothing(Config) ->
     8#600 = mode(filename:join(Dir, "inviso_tracer.so")),
     8#700 = mode(filename:join(Dir, "inviso_spool")),
     {ok, [_]} = file:list_dir(Tmp),
-    %% The command pushes only inviso_tracer, because a large node needs much
-    %% time to unload a module.
+    %% Only these modules are pushed, because a large node needs much time to unload a module.
     [inviso_rt, inviso_rt_meta, inviso_tracer] =
         lists:sort([M || {M, "inviso_pushed"} <- call(Node, code, all_loaded, [])]),
     [_ | _] = inviso_test_lib:left_behind(element(1, ?config(before, Config)),
@@ -120,7 +119,7 @@ what_is_brought_needs_no_more(_Config) ->
     [] = [{M, F} || {_, _, Beam} <- Modules, {M, F} <- calls(Beam),
                     not lists:member(M, Here),
                     lists:prefix("inviso", atom_to_list(M)),
-                    %% These modules are called only where inviso is installed.
+                    %% These two modules are called only on nodes on which inviso is installed.
                     not lists:member(M, [inviso_rt_auto, inviso_bring])].
 
 calls(Beam) ->
@@ -570,9 +569,9 @@ no_program_starts(Config) ->
 
 %% --- code that stays ---------------------------------------------------------
 
-%% While code lingers, the loaded library keeps its path in the directory of an
-%% earlier client. The test is repeated, because on a busy machine the code may
-%% be unloaded before the next client attaches.
+%% Code lingers for a moment after a client has left. If the next client attaches in this time, the
+%% code is used again, so the loaded library is still in the directory of the earlier client. On a
+%% busy machine the code may be unloaded before; then the test tries again.
 code_that_is_brought_again_stays_for_a_while(Config) ->
     #{tmp := Tmp} = Node = ?config(node, Config),
     {ok, #{guard := First, stays := false}} = attach(Node),
@@ -661,7 +660,8 @@ code_of_a_killed_guard_stays_while_it_runs(Config) ->
     gone = leave(Next),
     wait_until(fun() -> not is_loaded(Node) end).
 
-%% The next client also purges modules that it does not push itself.
+%% The killed guard has left a module that the next client does not push. The next client purges it,
+%% too.
 all_code_of_a_killed_guard_is_purged(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),

@@ -70,11 +70,12 @@ cases(Config) -> chapter("4-cases.md", Config).
 
 api(Config) -> chapter("5-api.md", Config).
 
-%% Runs the chapter with both nodes in the same directory, as readers do.
+%% Runs the examples of the chapter on two nodes that have the same working directory, as a reader's
+%% nodes may have.
 api_in_one_directory(Config) ->
     [{_, N1}, _] = ?config(nodes, Config),
     in_one_directory("5-api.md", Config),
-    %% The chapter removes its logs, but not the copies.
+    %% The chapter removes its logs, but not the logs' copies.
     [] = filelib:wildcard(filename:join(dir(N1), "guide?_*.{log,ti}")).
 
 autostart(Config) -> chapter("6-autostart.md", Config).
@@ -96,7 +97,8 @@ releases(Config) -> chapter("13-releases.md", Config).
 with_shell(N) ->
     {Module, Bin, File} = code:get_object_code(?MODULE),
     {module, Module} = call(N, code, load_binary, [Module, File, Bin]),
-    %% A user's shell runs a fun, too, so it has no name.
+    %% This process runs a fun without a name, as a user's shell does. So it is shown without a
+    %% name, too.
     N#{shell => inviso_test_lib:spawn_call(N, erlang, apply,
                                            [fun ?MODULE:shell/0, []])}.
 
@@ -184,7 +186,7 @@ unreal(Text, Nodes) ->
 replaced(Text, From, To) ->
     lists:flatten(string:replace(Text, From, To, all)).
 
-%% If the text shows no result, any result is right.
+%% If the guide shows no result for an expression, any result is right.
 compared(_What, [], _Got, _Nodes) ->
     [];
 compared(What, Lines, Got, [{_, N} | _] = Nodes) ->
@@ -203,7 +205,7 @@ plain(Text) ->
                         re:replace(Acc, Re, To,
                                    [global, unicode, {return, list}])
                 end, Text,
-                %% The shell prints a list of one number as a string.
+                %% {ok,[N]} with a number N may be printed as a string.
                 [{"{ok,(\"[^\"]\"|\"\\\\[^\"]\"|\\[[0-9]+\\])}", "{ok,[N]}"},
                  {"[0-9]+ events? recorded", "N events recorded"},
                  {", [0-9]+ came after the limit", ""},

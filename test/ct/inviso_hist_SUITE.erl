@@ -58,7 +58,7 @@ of_function(What, Objects) -> maps:get(key(What), final(Objects)).
 %%---------------------------------------------------------------------------
 %% What is timed
 
-%% The quantiles are those of a recording of the same calls, within 2 %.
+%% The quantiles differ by at most 2 % from those of a recording of the same calls.
 like_a_recording(Config) ->
     Dir = filename:join(?config(priv_dir, Config), "recording"),
     Recording = begun(["record"], [one(Config)],
@@ -81,8 +81,8 @@ like_a_recording(Config) ->
     true = Max >= 3020 * 1000,
     true = Sum >= 1000 * lists:sum(Us) andalso Sum =< 1000 * Max.
 
-%% The two tracers see each end of a call one after the other. If the machine does
-%% something else in between, a time differs; this moves quantiles by some calls.
+%% Each end of a call is reported to one tracer after the other. If the machine pauses in between,
+%% the two durations differ. So a quantile may be that of a call which is up to 3 places away.
 like(Q, Value, Recorded) ->
     Rank = ceil(Q * length(Recorded)),
     Low = lists:nth(max(1, Rank - 3), Recorded) * 0.98 - 2000,
@@ -91,8 +91,8 @@ like(Q, Value, Recorded) ->
         orelse error({Q, Low, Value, High}),
     ok.
 
-%% Returns, exceptions, tail calls, recursion; processes that are killed in a call,
-%% whose ends the VM reports or not; and calls that are open at the end.
+%% Calls end by returns, exceptions and tail calls, also in a recursion. Some processes are killed
+%% in a call, and the VM may report this end or not. Other calls are still open at the end.
 ends_of_all_kinds(Config) ->
     One = one(Config),
     Cmd = begun([One], [work(F) || F <- ["down/1", "tail/2", "oops/1", "outer/1",
@@ -147,7 +147,7 @@ conditions(Config) ->
         of_function("nap/1", Objects),
     true = Min >= 600 * 1000.
 
-%% Garbage collections are timed. The processes make at least 50 major ones.
+%% Garbage collections are timed. In this case there are at least 50 major ones.
 collections(Config) ->
     Cmd = begun([one(Config)], ["--procs", "new", "gc", work("quick/1")], Config),
     _ = call(one(Config), ?WORK, collects, [50]),
@@ -158,7 +158,8 @@ collections(Config) ->
     true = Min > 0,
     ok = in_order(O).
 
-%% How long processes run, and how long they wait until they run again.
+%% With `running', the command measures how long processes run, and how long they wait until they
+%% run again.
 schedulings(Config) ->
     Cmd = begun([one(Config)], ["--procs", "new", "running"], Config),
     _ = call(one(Config), ?WORK, waits, [60, 5]),
@@ -170,7 +171,7 @@ schedulings(Config) ->
     ok = in_order(W),
     By = begun([one(Config)], ["--procs", "new", "--by", "process", "running"],
                Config),
-    %% The node has other new processes, which may run as often.
+    %% Other new processes of the node may run as often, so the process is found by its pid.
     Waiter = call(one(Config), ?WORK, waits, [60, 5]),
     {Each, _} = ended(By),
     [Key] = [K || K <- maps:keys(final(Each)),
@@ -189,7 +190,7 @@ processes(Config) ->
         lists:usort([{K, N, U} || #{<<"kind">> := K, <<"count">> := N,
                                     <<"unpaired">> := U} <- Objects]).
 
-%% Histograms of several nodes are added up, unless the user wants to see each.
+%% The histograms of several nodes are added up. With --by node they are shown for each node.
 nodes(Config) ->
     [One, Two] = Nodes = ?config(nodes, Config),
     Run = fun(Args) ->
@@ -221,7 +222,8 @@ nodes(Config) ->
         final(Each),
     true = Low < 1000000 andalso High >= 4000000.
 
-%% Beyond the bound, calls are timed as others: nothing is lost.
+%% When a thread has histograms for as many keys as the bound allows, it adds calls with other keys
+%% to the histogram of `others'. No call is missing in the sum.
 keys_beyond_the_bound(Config) ->
     Threads = call(one(Config), erlang, system_info, [schedulers]),
     Rounds = (?KEYS + 500) * Threads div 1000 + 1,
@@ -238,8 +240,8 @@ keys_beyond_the_bound(Config) ->
     Calls = Others + length([1 || #{<<"kind">> := <<"process">>,
                                     <<"count">> := 1} <- Objects]).
 
-%% Many threads, processes and calls: the memory is what was announced. The tables of
-%% a thread fill while further processes run in it, and not with each call.
+%% The node has many threads, processes and calls, and uses no more memory than the session
+%% announced. Memory grows while more processes make calls in a thread, and not with each call.
 memory(Config) ->
     {Threads, Processes, Calls} = inviso_test_lib:soak({4, 2000, 40},
                                                        {64, 100000, 100}),
@@ -257,12 +259,12 @@ memory(Config) ->
 
 remembered(#{os_pid := OsPid} = Node, Processes, Calls, Config) ->
     Crowd = call(Node, ?WORK, crowd, [Processes]),
-    %% Before the trace, the processes work once, so that the VM has the memory
-    %% that they need.
+    %% The processes make calls before the trace, too, so that the VM already has the memory that
+    %% they need.
     ok = call(Node, ?WORK, crowded, [Crowd, Calls]),
     Before = resident(OsPid, Node),
-    %% Many of the processes are ready to run at once, so the run queue is long:
-    %% turn its limit off.
+    %% Many of the processes are ready to run at the same time, so the run queue is long. The limit
+    %% on its length is turned off.
     Cmd = begun([Node], ["--by", "process", "--max-run-queue", "0",
                          work("quick/1")], Config),
     ok = call(Node, ?WORK, crowded, [Crowd, Calls div 2]),
@@ -284,15 +286,16 @@ remembered(#{os_pid := OsPid} = Node, Processes, Calls, Config) ->
     %% most 128 MiB, and inviso's code.
     true = All - Before =< Announced + (128 + 64) * 1024.
 
-%% What the node takes, without the memory that the VM gives to processes and others.
+%% Returns the resident memory of the node in KiB, without the memory that the VM has allocated for
+%% processes, ETS tables and so on.
 resident(OsPid, Node) ->
     {ok, Status} = file:read_file(lists:concat(["/proc/", OsPid, "/status"])),
     {match, [KiB]} = re:run(Status, "VmRSS:\\s+([0-9]+) kB",
                             [{capture, [1], list}]),
     list_to_integer(KiB) - call(Node, erlang, memory, [total]) div 1024.
 
-%% A process reaches the bound on open calls: the function is counted on, without
-%% times, and a note says so.
+%% A process reaches the bound on open calls. The function is then counted without times, and a note
+%% says this.
 a_deep_recursion(Config) ->
     Cmd = begun([one(Config)], [work("down/1"), work("nap/1")], Config),
     5000 = call(one(Config), ?WORK, deep, [5000]),
@@ -421,8 +424,8 @@ usage(Config) ->
 %%---------------------------------------------------------------------------
 %% Values of expressions
 
-%% The least, the greatest and the sum are exact, and the quantiles are those of a
-%% recording of the same calls, within 2 %.
+%% The least and the greatest value and the sum are exact. The quantiles differ by at most 2 % from
+%% those of a recording of the same calls.
 values(Config) ->
     Nodes = ?config(nodes, Config),
     Dir = filename:join(?config(priv_dir, Config), "values"),
@@ -452,7 +455,7 @@ taken([N, Binary]) ->
     {ok, Bytes} = erl_parse:parse_term(Tokens),
     binary_to_integer(N) + byte_size(Bytes).
 
-%% Messages have values, too, here by process.
+%% The values of messages can be measured, too. Here each process has its own histogram.
 values_of_messages(Config) ->
     Cmd = begun([one(Config)], ["--by", "process", "--of", "length(A2)",
                                 "send(inviso_hist_sink, _)"], Config),
@@ -462,7 +465,7 @@ values_of_messages(Config) ->
        <<"max">> := 400, <<"sum">> := 433}] =
         [O || #{<<"count">> := N} = O <- maps:values(final(Objects)), N > 0].
 
-%% What is no integer from 0 to 2^63 - 1 has no value, and a sum cannot overflow.
+%% Only an integer from 0 to 2^63 - 1 counts as a value. The sum of values cannot overflow.
 no_values(Config) ->
     Cmd = begun([one(Config)], ["--of", "A1", work("any/1")], Config),
     Most = 1 bsl 63 - 1,
@@ -476,8 +479,8 @@ no_values(Config) ->
     {Objects2, #{<<"counted">> := 2, <<"unpaired">> := 1}} = ended(Fails),
     #{<<"min">> := 5, <<"max">> := 5} = of_function("any/1", Objects2).
 
-%% A log says of which expression the values are. They are not added to times, also if
-%% both are of the same node.
+%% The log contains the expression whose values it has. `inviso merge' does not add values to times,
+%% even if both are from the same node.
 a_log_of_values(Config) ->
     Dir = ?config(priv_dir, Config),
     Of = filename:join(Dir, "values.log"),
@@ -511,8 +514,8 @@ a_log_of_values(Config) ->
 %%---------------------------------------------------------------------------
 %% Values as keys
 
-%% The key of a time is the value at the beginning of the call, also if the call ends
-%% in another thread. Values of all sizes are keys; the log has them too.
+%% The time of a call is counted under the value that the expression had at the beginning of the
+%% call, even if the call ends in another thread. Keys of all sizes are in the log, too.
 keys_that_are_values(Config) ->
     Log = filename:join(?config(priv_dir, Config), "keys.log"),
     Cmd = begun([one(Config)], ["--by", "{A1, A1}", "-o", Log, work("kind/2")],
@@ -538,8 +541,8 @@ keys_that_are_values(Config) ->
 
 printed(Term) -> iolist_to_binary(io_lib:format("~0p", [Term])).
 
-%% Open calls of a process have keys of their own: in a recursion, after exceptions,
-%% after kills, and if the expression fails.
+%% Each open call of a process has its own key. This is tested in a recursion, after exceptions,
+%% after kills, and with an expression that fails.
 keys_of_open_calls(Config) ->
     One = one(Config),
     Cmd = begun([One], ["--by", "A1 rem 3", work("down/1")], Config),
@@ -571,7 +574,7 @@ keys_of_open_calls(Config) ->
         lists:sort([{K, N} || #{<<"kind">> := K, <<"count">> := N}
                                   <- maps:values(final(Failed))]).
 
-%% Histograms of values by other values.
+%% Each value of A1 has a histogram of the values of byte_size(A2).
 keys_of_values(Config) ->
     Cmd = begun([one(Config)], ["--of", "byte_size(A2)", "--by", "A1",
                                 work("takes/2")], Config),
@@ -591,7 +594,8 @@ keys_of_values(Config) ->
     {Messages, #{<<"counted">> := 3}} = ended(Sent),
     #{<<"{sent,x}">> := #{<<"count">> := 3, <<"sum">> := 33}} = final(Messages).
 
-%% Beyond the bound, calls are timed as others: nothing is lost.
+%% When a thread has histograms for as many keys as the bound allows, it adds calls with other keys
+%% to the histogram of `others'. No call is missing in the sum.
 values_beyond_the_bound(Config) ->
     Cmd = begun([one(Config)], ["--by", "A1", work("any/1")], Config),
     Threads = call(one(Config), erlang, system_info, [schedulers]),
@@ -606,7 +610,7 @@ values_beyond_the_bound(Config) ->
     Calls = Others + length([1 || #{<<"kind">> := <<"value">>, <<"count">> := 1}
                                       <- Objects]).
 
-%% The values of well-known keys are redacted in keys.
+%% If a key contains the value of a well-known key, such as token, the value is redacted.
 secrets_in_keys(Config) ->
     Log = filename:join(?config(priv_dir, Config), "secrets.log"),
     Secret = <<"hunter2-of-the-hist">>,

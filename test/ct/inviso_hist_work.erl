@@ -9,18 +9,17 @@
          collects/1, waits/2,
          crowd/1, crowded/2, member/0]).
 
-%% @doc Calls nap/1 with each of these times, in a process of its own.
+%% @doc Calls nap/1 with each of these times, in a new process.
 naps(Us) -> alone(fun() -> [?MODULE:nap(N) || N <- Us], ok end).
 
-%% @doc Takes at least Us microseconds.
-%% A time is rounded down, so one more is needed.
+%% @doc Takes at least Us microseconds. The clock's value is rounded down, so 1 is added.
 nap(Us) -> busy(erlang:monotonic_time(microsecond) + Us + 1).
 
 busy(Until) ->
     erlang:monotonic_time(microsecond) < Until andalso busy(Until).
 
-%% @doc Calls in each of N processes quick/1 M times, with pauses in which the
-%% process can go to another thread.
+%% @doc Starts N processes, each of which calls quick/1 M times. The processes pause between calls,
+%% so that they may move to another thread.
 calls(N, M) ->
     Ps = [spawn_monitor(fun() -> ?MODULE:loop(M) end) || _ <- lists:seq(1, N)],
     _ = [receive {'DOWN', Ref, process, _, normal} -> ok end || {_, Ref} <- Ps],
@@ -38,17 +37,19 @@ many(N) ->
     _ = calls(N, 1),
     ok.
 
-%% @doc Body recursion: N + 1 calls, and as many open at once.
+%% @doc Makes N + 1 calls by body recursion. All of them are open at the deepest call.
 deep(N) -> alone(fun() -> ?MODULE:down(N) end).
 
 down(0) -> 0;
 down(N) -> 1 + down(N - 1).
 
-%% @doc N + 1 tail calls, which all end when the last one does.
+%% @doc Makes N + 1 calls by tail recursion. The VM reports the ends of all of them when the last
+%% one returns.
 tail(0, Us) -> nap(Us);
 tail(N, Us) -> tail(N - 1, Us).
 
-%% @doc Exceptions that pass two calls.
+%% @doc Makes N calls for each class of exceptions. The exception passes through two functions,
+%% oops/1 and outer/1.
 throws(N) ->
     alone(fun() ->
                   _ = [catch ?MODULE:outer(W) || W <- [error, throw, exit],
@@ -60,7 +61,7 @@ outer(What) -> {ok, ?MODULE:oops(What)}.
 
 oops(What) -> erlang:What(oops).
 
-%% @doc Starts N processes that are in stay/0.
+%% @doc Starts N processes that wait in a call of stay/0.
 held(N) ->
     Ps = [spawn(fun() -> ?MODULE:stay() end) || _ <- lists:seq(1, N)],
     _ = [in_stay(P) || P <- Ps],
@@ -72,7 +73,7 @@ in_stay(P) ->
 
 stay() -> receive go -> ok end.
 
-%% @doc Collects the whole garbage of a process N times. Returns the process.
+%% @doc Starts a process that collects all its garbage N times. Returns the process.
 collects(N) ->
     Pid = spawn(fun() ->
                         receive {go, From} -> ok end,
@@ -83,7 +84,7 @@ collects(N) ->
     Pid ! {go, self()},
     receive {Pid, done} -> Pid end.
 
-%% @doc Starts N processes for crowded/2. Returns their owner.
+%% @doc Starts N processes for crowded/2. Returns the process to which they are linked.
 crowd(N) ->
     Self = self(),
     Owner = spawn(fun() ->
@@ -152,8 +153,8 @@ calls_any(Terms) ->
 
 any(_) -> ok.
 
-%% @doc Calls in each of N processes kind/2 M times with each of these terms, with
-%% pauses in which the process can go to another thread.
+%% @doc Starts N processes, each of which calls kind/2 M times with each of these terms. Each call
+%% yields, so that the process may move to another thread during the call.
 kinds(N, M, Terms) ->
     Ps = [spawn_monitor(fun() ->
                                 [?MODULE:kind(T, fun erlang:yield/0)
@@ -164,7 +165,7 @@ kinds(N, M, Terms) ->
 
 kind(_, F) -> {ok, F()}.
 
-%% @doc Starts a process for each of these terms, which is in hold/1.
+%% @doc Starts a process for each of these terms. Each process waits in a call of hold/1.
 holds(Terms) ->
     Ps = [spawn(fun() -> ?MODULE:hold(T) end) || T <- Terms],
     _ = [in_hold(P) || P <- Ps],

@@ -43,7 +43,8 @@ end_per_testcase(_Case, Config) ->
 
 %% --- cases ------------------------------------------------------------------
 
-%% The application is started, as for autostart, and has nothing to trace.
+%% The application inviso is started, as for autostart, but its configuration names nothing to
+%% trace.
 the_application_runs(Config) ->
     N = started(["-pa", inviso_test_lib:ebin()], Config),
     ok = call(N, application, start, [inviso]),
@@ -57,8 +58,8 @@ the_application_runs(Config) ->
     traced(N, Config),
     inviso_test_lib:stop_node(N).
 
-%% The case is run with two modules: inviso_rt belongs to the runtime component,
-%% and each guard needs inviso_opts.
+%% Traces a node on which one module of inviso is loaded. The first module, inviso_rt, belongs to
+%% the runtime component. Then the same with inviso_opts too, which each guard needs.
 one_module_is_loaded(Config) ->
     N = started(["-pa", inviso_test_lib:ebin()], Config),
     {module, _} = call(N, code, ensure_loaded, [inviso_rt]),
@@ -77,7 +78,8 @@ all_modules_are_loaded(Config) ->
     [] = [M || M <- Modules, not is_installed(N, M)],
     inviso_test_lib:stop_node(N).
 
-%% Only one module is loaded. It belongs to the runtime component.
+%% One module of another version of inviso is loaded on the node: inviso_rt, a module of the runtime
+%% component.
 another_version_is_loaded(Config) ->
     Other = other_version(inviso_rt, Config),
     N = started(["-pa", inviso_test_lib:ebin(), "-pa", filename:dirname(Other)],
@@ -88,7 +90,7 @@ another_version_is_loaded(Config) ->
     [] = [M || {M, "inviso_pushed"} <- call(N, code, all_loaded, [])],
     inviso_test_lib:stop_node(N).
 
-%% All modules are loaded, and one of the runtime component differs.
+%% All modules of inviso are loaded. One module of the runtime component is of another version.
 another_version_is_installed(Config) ->
     Other = other_version(inviso_rt_meta, Config),
     N = started(["-pa", inviso_test_lib:ebin(), "-pa", filename:dirname(Other)],

@@ -76,7 +76,8 @@ kill_spooler(Tracer) ->
     ?LIB:kill("KILL", Pid),
     ?LIB:until(fun() -> element(2, spooler(Tracer)) > N end).
 
-%% The node loads the library from a directory whose spooler fails once.
+%% The node loads the library from a directory whose program inviso_spool fails when it is started
+%% for the first time.
 spooler_restarted_during_open_is_watched(Config) ->
     Dir = ?LIB:dir(Config),
     Priv = filename:join(Dir, "priv"),
@@ -94,7 +95,7 @@ spooler_restarted_during_open_is_watched(Config) ->
      || F <- ["real_spool", "inviso_spool"]],
     Peer = ?LIB:node_start(#{}, false),
     Log = filename:join(Dir, "x.log"),
-    %% The directory is relative to the node's working directory.
+    %% The path "priv" is relative to the node's working directory.
     ok = ?LIB:call(Peer, file, set_cwd, [Dir]),
     ok = ?LIB:call(Peer, inviso_tracer, load, ["priv"]),
     true = list_to_binary(Priv) =:= ?LIB:call(Peer, inviso_tracer, dir, []),
@@ -140,8 +141,9 @@ spooler_that_cannot_start_says_why(Config) ->
                  {["exec ", Real, " --pid 1 --fd 99999"], "needs /proc"}]],
     ?LIB:node_stop(Peer).
 
-%% The keeper gives up if four starts in a row fail. Three failures at open and
-%% two at close are not in a row, because a start succeeds between them.
+%% The keeper gives up if four starts of the spooler in a row fail. Here three starts fail when the
+%% tracer is opened, and two when it is closed. A successful start is between them, so the keeper
+%% does not give up.
 trouble_at_open_is_over_at_close(Config) ->
     Dir = ?LIB:dir(Config),
     Priv = filename:join(Dir, "priv"),
@@ -254,9 +256,9 @@ scribbled_ring_does_not_hurt_the_node(Config) ->
     pong = ?LIB:call(Peer, erlang, apply, [fun erlang:hd/1, [[pong]]]),
     ?LIB:node_stop(Peer).
 
-%% A list at the depth limit is shown with its number of elements. The tracer
-%% counts only a limited number of elements in each event, so it counts only the
-%% elements of the first few of the 500 lists.
+%% At the depth limit, a list is shown only with its number of elements. The tracer counts at most a
+%% fixed number of elements for each event. So only the first few of the 500 lists are shown with
+%% their number.
 looks_are_bounded(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{max_depth => 3, max_term_bytes => 8192}),
@@ -305,9 +307,9 @@ memory_has_a_cap(Config) ->
     false = filelib:is_file(Log),
     ?LIB:close(?LIB:open(Log, #{})).
 
-%% Moves the wall clock of a node by an hour, forwards or backwards. The node
-%% uses single time warp, so its time offset changes when it is finalised. After
-%% the next clock anchor the log has the new time, and events are in order.
+%% Moves the wall clock of a node an hour forwards or backwards. The node uses single time warp:
+%% when its time offset is finalised, the offset changes by an hour. After the keeper's next clock
+%% anchor, the log has the new time, and its events are in order.
 clock_that_jumps_is_followed(Config) ->
     preloaded(Config, "clock_shift",
               fun(Preload) ->
@@ -396,9 +398,8 @@ hold(Config, Preload) ->
         ?LIB:node_stop(Peer)
     end.
 
-%% Two schedulers are blocked for a time. So each process of this test is bound
-%% to a scheduler, and none waits for a timer or a port, which may need a
-%% blocked scheduler.
+%% Two schedulers are blocked in this test. So each process of the test is bound to one of the other
+%% schedulers. No process waits for a timer or a port, because that may need a blocked scheduler.
 keepers_while_held(Held) ->
     Driver = self(),
     Keeper = spawn_opt(fun() -> Driver ! {tracer, opened(Held ++ ".log")},
@@ -436,7 +437,8 @@ await_file(Name) ->
     end.
 
 
-%% Returns true if a log that is being written has an anchor with this offset.
+%% Returns true if the log has an anchor with this time offset. The log may still be written, and so
+%% be incomplete.
 anchored(Log, Offset) ->
     try inviso_trace_log:packets(Log) of
         Packets ->
@@ -464,14 +466,15 @@ light_spawn_has_no_arguments(Config) ->
                        nomatch =/= binary:match(L, <<"{lists,reverse,1}">>)],
     [] = [L || L <- Lines, nomatch =:= binary:match(L, <<"many">>),
                nomatch =/= binary:match(L, <<"secret">>)],
-    %% The reason of the process's exit contains the arguments.
+    %% The reason for which the process exits contains the arguments, so only these lines are
+    %% checked.
     [_, _] = Many = [L || L <- Lines, match =:= re:run(L, "spawn.*lists,many",
                                                        [{capture, none}])],
     nomatch = binary:match(iolist_to_binary(Many), <<"secret">>),
     ?LIB:stop(Pid).
 
-%% The owner of a delivery dies before the delivery has got its first message, or
-%% even before it has opened the tracer.
+%% The owner of a delivery dies before the delivery has received its first message. It may even die
+%% before the delivery has opened the tracer.
 delivery_without_an_owner_ends(_Config) ->
     ok = inviso_tracer:load(),
     Start = fun(Owner) ->

@@ -59,7 +59,7 @@ end_per_testcase(_Case, _Config) ->
 %%---------------------------------------------------------------------------
 %% Limits
 
-%% Terms that take a little less than 1 MiB, with the event around them.
+%% Records terms that, with the rest of the event, take a little less than 1 MiB.
 kinds_below_the_limit(Config) ->
     [] = differ(kinds(?MIB - 200),
                 record(Config, #{max_term_bytes => ?MIB, max_depth => 128},
@@ -78,7 +78,7 @@ kinds_above_the_limit(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Cut = record(Log, #{max_term_bytes => ?MIB, max_depth => 128}, Terms),
     [] = lists:seq(1, length(Terms)) -- differ(Terms, Cut),
-    %% The log has at most 1 MiB of each term, and the rest of the event.
+    %% In the log, each term takes at most 1 MiB. The rest of the event takes less than 4 KiB.
     [] = [L || #{type := events, n := 1, raw_len := L}
                    <- inviso_trace_log:packets(Log),
                L > ?MIB + 4096],
@@ -103,8 +103,8 @@ kinds(Bytes) ->
 nested(0, Term) -> Term;
 nested(N, Term) -> nested(N - 1, [Term]).
 
-%% Terms of about the size of the budget are marked as truncated if, and only
-%% if, a part is missing.
+%% The terms need about as many bytes as the limit. An event is marked as truncated exactly if a
+%% part of its term is missing.
 cut_says_the_truth(Config) ->
     Max = 200000,
     Terms = [T || Bytes <- lists:seq(Max - 60, Max + 20, 4), T <- ends(Bytes)],
@@ -130,8 +130,8 @@ binaries_below_the_limit(Config) ->
              small],
     [] = differ(Terms, record(Config, #{max_term_bytes => 16 * ?MIB}, Terms)).
 
-%% The contents of all binaries count together, and everything else counts to 1
-%% MiB.
+%% The limit of 16 MiB is for the contents of all binaries of a term together. Everything else of
+%% the term may take at most 1 MiB.
 binaries_above_the_limit(Config) ->
     More = binary:copy(<<"b">>, 16 * ?MIB + 1),
     Eight = binary:copy(<<"8">>, 8 * ?MIB),
@@ -150,7 +150,7 @@ record(Log, Opts, Terms) when is_map(Opts), is_integer(hd(Log)) ->
     Tracer = ?LIB:open(Log, Opts),
     Pid = ?LIB:worker(),
     ?LIB:flags(Pid, Tracer, [call]),
-    %% The log is written after each term, so that there is a free slot.
+    %% Flushing after each term makes its large slot free again.
     [begin
          ok = ?LIB:run(Pid, fun() -> ?LIB:probe(T) end),
          ok = inviso_tracer:flush(Tracer)
@@ -213,7 +213,8 @@ compressed_and_rotated(Config) ->
 %%---------------------------------------------------------------------------
 %% Losses
 
-%% Events for which there is no slot are counted as full, at their place.
+%% If there is no slot for a large event, the event counts as lost for the reason `full', and the
+%% loss is shown at the right place.
 no_free_slot(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{max_term_bytes => 4 * ?MIB, drain_ms => 10000,
@@ -224,7 +225,7 @@ no_free_slot(Config) ->
     ?LIB:flags(Pid, Tracer, [call]),
     Fat = binary:copy(<<"f">>, 2 * ?MIB),
     ok = ?LIB:run(Pid, fun() -> calls(1, Slots + 5, Fat) end),
-    %% The large slots are full, but small events have room in the ring.
+    %% All large slots are in use, but the ring still has space for small events.
     ok = ?LIB:run(Pid, fun() -> ?LIB:flood(1001, 1010) end),
     ok = inviso_tracer:flush(Tracer),
     ok = ?LIB:run(Pid, fun() -> calls(2001, 2002, Fat) end),
@@ -234,8 +235,8 @@ no_free_slot(Config) ->
     ?LIB:accounted(Stats, Items, Slots + 17),
     Numbers = lists:seq(1, Slots) ++ lists:seq(1001, 1010) ++ [2001, 2002],
     Numbers = ?LIB:numbers(Items),
-    %% The losses are printed where they happened: after the last large event
-    %% that found a slot, and before the first large event after the flush.
+    %% The losses are shown where they happened: the first between the last large event that found a
+    %% slot and the small events, and the last before the first large event after the flush.
     Places = [case I of
                   #{<<"lost">> := _} -> lost;
                   _ -> large(hd(?LIB:numbers([I])), Slots)
@@ -254,7 +255,8 @@ large(_I, _Slots) -> 'after'.
 calls(From, To, Term) ->
     lists:foreach(fun(I) -> ?LIB:probe(I, Term) end, lists:seq(From, To)).
 
-%% A slot has room for one term of the largest size.
+%% A slot has space for one term of the largest size, but not for a term and its copy in the result
+%% of the match spec.
 two_large_terms(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{max_term_bytes => ?MIB}),
@@ -269,7 +271,7 @@ two_large_terms(Config) ->
     ?LIB:accounted(Stats, Items, 3),
     [1, 3] = ?LIB:numbers(Items).
 
-%% A flight recorder keeps the newest large events, and counts the others.
+%% A flight recorder keeps the newest large events. It counts the older ones as overwritten.
 flight_recorder(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Opts = #{max_term_bytes => 8 * ?MIB, keep => newest},
@@ -291,7 +293,7 @@ flight_recorder(Config) ->
     Lost = 50 - 2 * Slots,
     #{lost := #{overwritten := Lost}} = Stats.
 
-%% 64 threads share the slots: each event is in the log, or counted.
+%% 64 threads share the large slots. Each event is recorded or counted as lost.
 many_schedulers(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Peer = ?LIB:node_start(#{args => ["+S", "64:64" | ?LIB:node_args()]}),
@@ -309,7 +311,8 @@ file_size(Name) ->
     {ok, #file_info{size = Size}} = file:read_file_info(Name),
     Size.
 
-%% On a node with a tracer: N processes call probe(I, Binary) five times each.
+%% Is called on a node that has a tracer. Starts N processes, each of which calls probe(I, Binary)
+%% five times.
 calls_on(N, Bytes) ->
     {M, S} = persistent_term:get(?NODE),
     Fat = binary:copy(<<"m">>, Bytes),
@@ -326,8 +329,8 @@ calls_on(N, Bytes) ->
 %%---------------------------------------------------------------------------
 %% Reading
 
-%% Each of 20 logs begins with a large event, so a merge that had all of them in
-%% memory would need 320 MiB.
+%% Each of 20 logs begins with an event of 16 MiB. A merge that read all of them at once would need
+%% 320 MiB, which is more than its limit here.
 memory_of_a_merge(Config) ->
     Dir = ?LIB:dir(Config),
     Fat = binary:copy(<<"m">>, 16 * ?MIB),
@@ -342,7 +345,7 @@ memory_of_a_merge(Config) ->
              "| grep -c call", ?LIB:product("inviso") | Logs],
     {0, <<"20\n">>} = ?LIB:command("/bin/sh", Merge).
 
-%% Only logs that can have long packets have version 3.
+%% A log has version 3 only if it may have long packets. Older readers can read other logs.
 old_readers_can_read_small_logs(Config) ->
     [begin
          Log = ?LIB:name(Config, "x.log"),
@@ -399,7 +402,7 @@ node_is_killed(Config) ->
     Numbers = lists:seq(1, 20),
     Numbers = ?LIB:numbers(?LIB:events(Log)).
 
-%% The large slots are in the file with the rings.
+%% The file with the rings also has the large slots, so `inviso recover' finds the events in them.
 node_and_spooler_are_killed(Config) ->
     [begin
          Dir = ?LIB:dir(Config),

@@ -39,7 +39,7 @@ all() ->
      a_keeper_that_opens_is_late,
      attaching_waits_for_cleaning_up].
 
-%% The suite's own node is the control component's node.
+%% The control component runs on the node of the suite itself, so this node must be distributed.
 init_per_suite(Config) ->
     case is_alive() of
         true -> Config;
@@ -70,7 +70,8 @@ kill(Node, Pids) ->
     _ = [true = call(Node, erlang, exit, [P, kill]) || P <- Pids],
     ok.
 
-%% Checks that the guard waits for a slow process, which then ends normally.
+%% Checks that the guard waits for Pid, which the process Slow has suspended. When Slow is killed,
+%% Pid continues and ends, and the node is clean.
 is_awaited(Config, Guard, {Slow, Pid}) ->
     Node = ?config(node, Config),
     ok = waits_for(Node, Guard, Pid),
@@ -79,8 +80,8 @@ is_awaited(Config, Guard, {Slow, Pid}) ->
 
 %% --- sessions ---------------------------------------------------------------
 
-%% For a dry run a process counts calls. The guard must wait until this process
-%% has cleared its counters. The VM does not clear them when the process ends.
+%% For a dry run, a process counts calls with counters of the VM. These stay when the process ends,
+%% so the guard must wait until the process has removed them.
 a_counting_process_is_late(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
@@ -109,8 +110,8 @@ the_heir_of_the_engine_is_late(Config) ->
             is_awaited(Config, Guard, {Slow, Heir})
     end.
 
-%% An engine ends if the process that requested a session was killed before it
-%% got the answer.
+%% The process that requested a session of the engine was killed before it got the answer. So the
+%% engine ends.
 an_unused_engine_ends(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
@@ -127,7 +128,8 @@ an_unused_engine_ends(Config) ->
             is_clean(?config(before, Config))
     end.
 
-%% The session is killed while the spooler starts.
+%% The session is killed while its keeper waits for the spooler to start. The guard must wait for
+%% this keeper.
 a_keeper_that_opens_is_late(Config) ->
     #{tmp := Tmp} = Node = ?config(node, Config),
     {ok, #{guard := Guard, dir := Dir}} = attach(Node),
@@ -197,7 +199,8 @@ a_meta_tracer_is_late(Config) ->
     ok = kill(Node, [Rt]),
     is_awaited(Config, Guard, {Slow, Meta}).
 
-%% The meta tracer hangs, for instance in a function of the user.
+%% The meta tracer hangs, as in a function of the user that does not return. The guard waits for a
+%% while and then kills it.
 a_meta_tracer_that_hangs_is_killed(Config) ->
     {Node, Rt, Guard, Meta} = meta_tracing(Config),
     Slow = slow(Node, Meta),
@@ -269,8 +272,8 @@ a_fetch_is_killed_after_its_component(Config) ->
 
 %% --- clients that attach ----------------------------------------------------
 
-%% A client that attaches waits until the code of an earlier client is removed,
-%% which takes time on a busy machine.
+%% A client that attaches must wait until the code of the earlier client is removed. On a busy
+%% machine this takes some time; here it takes 7 s.
 attaching_waits_for_cleaning_up(Config) ->
     #{name := Name} = Node = ?config(node, Config),
     Leaves = inviso_test_lib:spawn_call(Node, timer, sleep, [7000]),

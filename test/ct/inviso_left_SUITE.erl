@@ -108,7 +108,7 @@ no_sweep_runs(Config) ->
 
 %%---------------------------------------------------------------------------
 
-%% After a sweep only the finished recording and the place's record are left.
+%% A sweep keeps only the finished recording and the record of its place.
 node_dies_after_a_detached_recording(Config) ->
     Node = a_node(Config),
     recorded(Config, Node, "box"),
@@ -133,8 +133,8 @@ state(Config, Node) ->
     [#{<<"sessions">> := Sessions}] = ?LIB:json(Out),
     [S || #{<<"state">> := S} <- Sessions].
 
-%% For each function in steps/1: attaches to a new node, calls the function, and
-%% kills the node.
+%% For each step of attaching: starts a node, attaches to it up to this step, and kills the node.
+%% Then another node attaches, and sweeps what is left.
 node_dies_while_attaching(Config) ->
     Shared = ?config(shared, Config),
     Dir = ?config(priv_dir, Config),
@@ -163,7 +163,7 @@ node_dies_while_attaching(Config) ->
     [_] = in_places(Config, "room-*/*.log"),
     inviso_test_lib:stop_node(Next).
 
-%% Returns functions that attach up to different steps.
+%% Returns functions, each of which continues an attach up to another step.
 steps(Products) ->
     Put = fun(N) ->
                   fun(_Node, Guard, Files) ->
@@ -188,8 +188,8 @@ steps(Products) ->
                     S = (Session(live))(Node, Guard, Files),
                     inviso_remote_lib:wait_state(S, [tracing])
             end,
-    %% The steps in which no node becomes ready come last, because a node that
-    %% becomes ready sweeps the places that exist by then.
+    %% Some steps do not make a node ready. They come last: when a node becomes ready, it sweeps the
+    %% places that are there, and the test needs the places of these steps.
     [Ready, Session(live), Armed, Session(record),
      fun(_, _, _) -> made end, Put(1), Put(2), Put(3)].
 
@@ -197,8 +197,8 @@ product(File, Products) ->
     [Bytes] = [B || {Name, B} <- Products, list_to_binary(Name) =:= File],
     Bytes.
 
-%% Attaches to a node, runs Step, and kills the node together with its spooler,
-%% as when a container ends. Returns the files that are left in the place.
+%% Attaches to a new node, runs Step, and kills the node and its spooler at the same time, as the
+%% end of a container would. Returns the files that are left in the node's place.
 killed_at(Step, Dir, Config) ->
     #{os_pid := OsPid, name := Name} = Node =
         stock(Dir, ?config(shared, Config)),
@@ -270,7 +270,7 @@ the_interface_sweeps_too(Config) ->
     [_] = in_places(Config, "room-*/box.log"),
     inviso_test_lib:stop_node(Next).
 
-%% The place of a node with inviso installed has no library and no spooler.
+%% A node on which inviso is installed sweeps, too. Its own place has no library and no spooler.
 installed_code_sweeps_too(Config) ->
     Dir = ?config(priv_dir, Config),
     First = inviso_test_lib:start_node(first, filename:join(Dir, "first")),
@@ -287,9 +287,8 @@ installed_code_sweeps_too(Config) ->
     [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS),
     inviso_test_lib:stop_node(Next).
 
-%% The guard of a node with inviso installed holds the lock of the place's
-%% record while it has clients. A sweep from a container must not remove the
-%% place.
+%% inviso is installed on the node. While it has clients, its guard holds the lock of the place's
+%% record. So a sweep from another container must not remove the place.
 each_client_leaves_the_lock(Config) ->
     Dir = filename:join(?config(priv_dir, Config), "locked"),
     Node = inviso_test_lib:start_node(locked, Dir),
@@ -352,8 +351,8 @@ installed_ready(Config, Node, Args) ->
     ok = inviso_remote_lib:ask(Guard, ready),
     Guard.
 
-%% Gives the directory to the test's user, because a node refuses directories
-%% of other users.
+%% The user of the test becomes the owner of the directory, because a node refuses directories of
+%% other users.
 in_shared(Node, Shared) ->
     "" = os:cmd("chown $(id -u) " ++ Shared),
     true = inviso_test_lib:call(Node, os, putenv, ["TMPDIR", Shared]),
@@ -376,8 +375,9 @@ swept_from_a_container(Config) ->
         false -> ok
     end.
 
-%% Nodes inside and outside of a container cannot find each other by pid: each
-%% container has its own pids. No node may sweep the place of another live node.
+%% A node in a container and a node outside cannot see whether the other is alive, because each
+%% container numbers its processes separately. Still, no node may sweep the place of another live
+%% node.
 containers_share_a_directory(Config) ->
     case ?LIB:is_root() andalso ?LIB:has("unshare") of
         true -> shared(Config);
@@ -404,8 +404,7 @@ shared(Config) ->
     no_sweep_runs(Config),
     Before = binaries(Config),
     [kill(N) || N <- [Contained, Plain]],
-    %% The node Other, in a container of its own, sweeps the places of the
-    %% killed nodes.
+    %% The node Other runs in a third container. It sweeps the places of the two killed nodes.
     #{status := 0} = run(Config, Other,
                          ["trace", "--events", "3", "lists:seq/2"]),
     swept(Config),
@@ -513,8 +512,8 @@ node_runs_again(Config) ->
     says(Left, [": this recording was left on this machine"]),
     [] = in_places(Config, "room-*/box.log").
 
-%% After a first run has left a recording, the node runs again, records with the
-%% same name, and is stopped.
+%% A first run of the node has left a recording. Then the node runs again, makes a recording of the
+%% same name, and is suspended.
 a_node_that_hangs_keeps_what_it_left(Config) ->
     Name = "hangs" ++ os:getpid(),
     First = named(Config, Name, "hangs"),
@@ -590,7 +589,8 @@ attached_recording_is_copied(Config) ->
     says(Merged, ["lists:seq"]),
     [] = in_places(Config, "").
 
-%% The place has a ring file with events that are not in the log yet.
+%% The node has died and its place has a ring file, which may have events that are not in the log
+%% yet.
 ring_file_is_left(Config) ->
     Node = a_node(Config),
     recording(Config, Node, "box"),

@@ -315,7 +315,7 @@ several_sets_of_one_node(_Config) ->
 
 %% --- readers that users provide ----------------------------------------------
 
-%% A reader that returns each entry with its time.
+%% A reader, as a user may provide one. Returns all entries with their times.
 read(Merger, [{trace_log, Entries}]) ->
     case Entries of
         [{Time, Term} | Rest] ->
@@ -330,7 +330,7 @@ read(Merger, [{trace_log, Entries}]) ->
             done
     end.
 
-%% A reader that returns an error before each entry, and crashes at its end.
+%% A reader that returns an error before each entry. At the end it crashes.
 read_errors(Merger, [{trace_log, Entries}]) ->
     [receive
          {get_next_entry, Merger} ->
@@ -368,7 +368,7 @@ readers_that_fail(_Config) ->
     P = self(),
     trace_file("a.log", [call(P, 1)]),
     Set = {node(), [{trace_log, ["a.log"]}]},
-    %% If a reader crashes, the merge continues as if the reader had ended.
+    %% If a reader crashes, the merge continues without it.
     {ok, 1} = inviso_lfm:merge([Set, {reader, ?MODULE, crash, Set}],
                                fun ?MODULE:tell/4, self()),
     {ok, 1} = inviso_lfm:merge([Set, {reader, no_such_module, init, Set}],
@@ -482,7 +482,7 @@ format_arguments(_Config) ->
 
 %% --- a merger under load -----------------------------------------------------
 
-%% The number of entries that wait for a slow function is bounded.
+%% While the work function is slow, only a bounded number of entries wait for it.
 a_slow_function_holds_the_merger_back(_Config) ->
     P = self(),
     Entry = call(P, lists:duplicate(1000, $x)),
@@ -503,8 +503,8 @@ a_slow_function_holds_the_merger_back(_Config) ->
     ct:log("~b bytes waited at most", [Most]),
     true = Most > 0 andalso Most < 4000000.
 
-%% Returns how many bytes of entries wait, after the merger has had time to send
-%% all that its bound allows.
+%% Returns how many bytes of entries are in the mailbox. Before that, waits until the merger has
+%% sent as many as its bound allows.
 waiting(Times) ->
     timer:sleep(50),
     {messages, Messages} = process_info(self(), messages),

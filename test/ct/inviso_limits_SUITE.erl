@@ -225,8 +225,8 @@ a_plan_is_hardly_seen_by_other_sessions(Config) ->
 pid_text(Node, Pid) ->
     call(Node, erlang, pid_to_list, [Pid]).
 
-%% A request that keeps the engine's server busy for long makes one line in the
-%% node's log, because all sessions on the node wait for this server.
+%% If a request keeps the engine's server busy for a long time, the node's log gets one line. The
+%% reason is that all sessions on the node wait for this server.
 slow_requests_are_logged(Config) ->
     Node = ?config(node, Config),
     case inviso_vm:has_sessions() of
@@ -304,10 +304,9 @@ slow_lines(Log, Node) ->
 
 %% --- a session that hangs ---------------------------------------------------
 
-%% Starts a session that hangs while it arms: the process `caller' has flags and
-%% the process `last' has none. If the machine pauses meanwhile, all processes
-%% may have flags, or the session may have ended before the hanger suspends it.
-%% In both cases the function tries again.
+%% Starts a session whose arming is suspended in the middle: the process `caller' already has flags,
+%% and the process `last' has none. If the machine pauses meanwhile, all processes may have flags,
+%% or arming may have ended before the hanger suspends it. In both cases the function tries again.
 hung(Config, Limits) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),

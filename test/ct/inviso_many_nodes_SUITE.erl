@@ -42,7 +42,8 @@ record(Log, Calls) ->
     {ok, #{recorded := Recorded}} = inviso_tracer:close(Tracer),
     Recorded.
 
-%% The pauses are for the spooler, so that few events are lost.
+%% After every 20000 calls the process pauses, so that the spooler can keep up and few events are
+%% lost.
 loop(0, _) -> ok;
 loop(N, Sum) ->
     _ = N rem 20000 =:= 0 andalso timer:sleep(20),
@@ -52,7 +53,8 @@ call(N, {order, _}) -> N + 1.
 
 %%---------------------------------------------------------------------------
 
-%% DuckDB finds each node's events, and the same answers for each node.
+%% In the Parquet files of many nodes, DuckDB counts all events. Its results are the same for each
+%% node, because the logs are copies of one log.
 queries(Config) ->
     Dir = filename:join(?config(priv_dir, Config), "many"),
     Logs = filename:join(Dir, "logs"),
@@ -79,7 +81,7 @@ queries(Config) ->
                end),
     Names = asked(Config, "SELECT count(DISTINCT node) FROM " ++ Parts),
     Nodes = binary_to_integer(Names),
-    %% All nodes have the same calls.
+    %% All nodes have the same calls, so each result has one value for all nodes.
     Slowest = ms(fun() ->
                          <<"1,1,1">> =
                              asked(Config, "SELECT count(DISTINCT n), count(DISTINCT longest),"

@@ -33,7 +33,7 @@
 -export([chunk/2]).
 
 -define(O, inviso_match_oracle).
-%% How many random cases a node compares in one call.
+%% The number of random cases that a node runs in one remote call.
 -define(CHUNK, 1000).
 
 suite() -> [{timetrap, {minutes, 60}}].
@@ -167,7 +167,7 @@ value(Text) ->
     {value, Value, _} = erl_eval:exprs(Exprs, []),
     Value.
 
-%% Both ms_oracle and the NIF must have an answer for each case.
+%% Both ms_oracle and the NIF must compute a result for each case.
 many_variables(Config) ->
     Cases = [Case || N <- [255, 256, 257, 415, 1000], Case <- many(N)],
     0 = check(Config, Cases),
@@ -189,8 +189,8 @@ flags_of_the_process(Config) ->
         false -> {skip, "the VM may crash"}
     end.
 
-%% Returns specs that use N variables, or only one of them, in maps, lists and
-%% tuples.
+%% Returns specs with N variables, in maps, lists and tuples. The body of a spec uses all of the
+%% variables, or one of them.
 many(N) ->
     Vars = [list_to_atom("$" ++ integer_to_list(I)) || I <- lists:seq(1, N)],
     Values = lists:seq(1, N),
@@ -228,8 +228,7 @@ bad_calls() ->
      {set_tcw_fake, 1}, {current_stacktrace, 1, 2}, {current_stacktrace, a},
      {current_stacktrace, -1}, {tuple_size, 1}, {is_integer, 1, 2, 3}].
 
-%% Errors that show a term of each kind, and errors that are cut because they
-%% are too long.
+%% Some errors show a term of each kind. Others are too long, and are cut.
 long_errors(Config) ->
     Terms = [1, -5, 1 bsl 80, 1.5, -0.0, a, 'A b', 'a@b', '', [], "text", "a\"b\nc",
              "\t\r", [1, 2], [a | b], <<>>, <<"bin">>, <<"q\"q">>, <<1, 2>>,
@@ -242,7 +241,7 @@ long_errors(Config) ->
                     [{[], [{'_', [], [{list_to_atom(lists:duplicate(N, $f)), 1}]}]}
                      || N <- lists:seq(60, 100)]).
 
-%% Expressions whose results differ between releases.
+%% The results of these expressions differ between OTP releases.
 releases(Config) ->
     <<Z/float>> = <<128, 0:56>>,
     Exprs = [{'=:=', 0.0, '$1'}, {'=/=', 0.0, '$1'}, {'==', 0.0, '$1'},
@@ -258,9 +257,9 @@ releases(Config) ->
                {[Z], [{[0.0], [], []}]},
                {[a, b], [{[a | '_'], [], []}]}]).
 
-%% This runs in a node of its own: a rare defect of OTP 25 crashes a VM that runs
-%% random specs. The code that is tested runs outside of the VM. So a crash is not
-%% its fault, and the test goes on in another node.
+%% Compares the results of ms_oracle with those of a VM on another node. A rare defect of OTP 25
+%% crashes a VM that runs random specs. This is no defect of inviso, so the test then continues on a
+%% new node.
 random_specs(_Config) ->
     N = cases(30000),
     Seeds = [rand:uniform(1 bsl 32) || _ <- lists:seq(1, N, ?CHUNK)],
@@ -317,12 +316,12 @@ cases(N) ->
     list_to_integer(os:getenv("INVISO_MATCH_CASES",
                               integer_to_list(Default))).
 
-%% The NIF has no answer for integers beyond 64 bits and for sizes of
-%% bitstrings, because the VM's NIF interface does not provide these.
+%% The NIF cannot compute with integers of more than 64 bits, nor with the sizes of bitstrings: the
+%% VM's NIF interface does not provide these. So it has no answer for some cases.
 random_specs_in_the_vm(_Config) ->
     N = cases(10000),
-    %% Cases are made one after the other: a million of them on the heap would
-    %% make each garbage collection long.
+    %% The cases are made one at a time. A million cases in the heap would make each garbage
+    %% collection long.
     Skipped = lists:foldl(
                 fun(_, Sum) ->
                         Sum + in_the_vm(inviso_match_gen:'case'(?O:otp()))

@@ -10,10 +10,10 @@
 -record(g, {otp :: pos_integer(),
             vars = [] :: [atom()],
             big :: boolean(),           % variables beyond '$24'
-            args = true :: boolean(),   % '$_' may be used
-            pure = false :: boolean(),  % no {message, _}
+            args = true :: boolean(),   % the spec may use '$_'
+            pure = false :: boolean(),  % the expression may not be {message, _}
             body = false :: boolean(),
-            twice = true :: boolean()}).   % maps that are compiled twice
+            twice = true :: boolean()}).   % maps that the VM compiles twice are allowed
 
 %% @doc Returns random arguments and a random spec for an OTP release. The seed
 %% of `rand' determines them.
@@ -69,9 +69,9 @@ head(G, Args) ->
 improper([H]) -> [H | '_'];
 improper([H | T]) -> [H | improper(T)].
 
-%% Returns a head that binds the whole list of arguments. Before OTP 27, some
-%% maps are compiled twice, and the variable then is a list that was freed;
-%% these maps are left out.
+%% Returns a head that binds a variable to the whole list of arguments. Before OTP 27, the VM
+%% compiles some maps twice, and then the variable refers to a list that was freed. So such maps are
+%% not used.
 whole(G, Var) ->
     {Var, G#g{vars = [Var], twice = G#g.otp >= 27}}.
 
@@ -148,8 +148,8 @@ is_type(G) ->
           [is_atom, is_float, is_integer, is_list, is_number, is_pid, is_port,
            is_reference, is_tuple, is_map, is_binary, is_function]).
 
-%% Picks a function from Old or New. The functions in New exist from OTP 26 on.
-%% On an older release they are errors, and are picked rarely.
+%% Picks a function from Old or New. Releases before OTP 26 do not know the functions in New, so
+%% their use is an error there. On these releases they are rarely picked.
 known(#g{otp = Otp}, New, Old) ->
     case Otp >= 26 orelse one_in(30) of
         true -> pick(New ++ Old);
@@ -167,8 +167,8 @@ action(G, D) ->
         12 -> expr(G, D)
     end.
 
-%% Returns a call that has a known result, and no effect in
-%% erlang:match_spec_test/3.
+%% Returns the call of a function of match specs that has an effect in a VM.
+%% erlang:match_spec_test/3 has no such effect, and its result for the call is known.
 effect(#g{otp = Otp} = G) ->
     case rand:uniform(13) of
         1 -> {get_tcw};
@@ -282,7 +282,7 @@ call(G, D) ->
               pick([0, 1, 2]), pick([0, 1, 2, -1])}
     end.
 
-%% Returns a map expression. Only maps with one key have a computed key.
+%% Returns a map expression. A map with a computed key has no other key.
 map_expr(G, D) ->
     case rand:uniform(4) of
         1 when G#g.twice -> #{expr(G, 1) => expr(G, D - 1)};

@@ -50,10 +50,10 @@ same({error, A}, {error, B}) ->
     PlainA =:= PlainB orelse lists:usort(PlainA) =:= lists:usort(PlainB);
 same(A, B) -> A =:= B.
 
-%% Returns the text of an error up to the first part that may differ: a term
-%% that another node prints differently, a map (the VM has its own order of
-%% keys), or a variable (the VM may have renamed the variable). The VM also
-%% reports the errors in a map in its own order, and some VMs report them twice.
+%% Returns the text of an error up to the first part that may differ between the program and the VM.
+%% Such a part is a term that another node prints differently, a map (the VM has its own order of
+%% keys), or a variable (the VM may have renamed it). The VM also reports the errors inside a map in
+%% its own order, and some VMs report them twice.
 plain(Text) ->
     lists:takewhile(fun(C) -> not lists:member(C, "<#$") end, Text).
 

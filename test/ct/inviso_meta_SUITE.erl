@@ -168,7 +168,7 @@ tpm(Config) ->
      || {M, F, A} <- [{'_', f, 1}, {m, '_', 1}, {m, f, '_'}]],
     {ok, [{Node1, {error, badarg}}]} =
         inviso(N1, tpm, [[Node1], ?P, loop, 2, [], not_a_function]),
-    %% Without tracing, and without a ti file, there is no meta tracer.
+    %% A meta tracer exists only while the node traces and has a ti file.
     {ok, _} = inviso(N1, stop_tracing, []),
     {ok, [{Node1, {error, no_metatracer}}, {Node2, {error, no_metatracer}}]} =
         inviso(N1, tpm, [?P, assoc, 2, [], void]),
@@ -176,7 +176,7 @@ tpm(Config) ->
     {ok, [{Node1, {error, no_metatracer}}, {Node2, {error, no_metatracer}}]} =
         inviso(N1, tpm, [?P, assoc, 2, [], void]),
     {ok, _} = inviso(N1, stop_all, []),
-    %% The VM has no meta pattern any more.
+    %% The VM has no meta patterns any more.
     [] = [I || N <- [N1, N2], F <- [assoc, other, fails],
                {meta, I} <- [call(N, erlang, trace_info,
                                   [{?P, F, arity(F)}, meta])],
@@ -216,8 +216,8 @@ call_and_return_functions(Config) ->
      Exception] = ti(N1, "a.ti"),
     stop(Config).
 
-%% Call and return functions can have the manual's arguments, which leave out
-%% the kind of event and its time.
+%% The manual of the original Inviso gives call and return functions fewer arguments: without the
+%% kind of event and its time. Functions with these arguments work, too.
 functions_as_the_manual_said(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     Call = fun(Pid, [X], Publ) ->
@@ -265,7 +265,7 @@ tpm_ms_and_ctpm_ms(Config) ->
     {ok, [{Node1, {ok, 0}}]} =
         inviso(N1, tpm_ms, [[Node1], ?P, other, 1, bad, [{x}]]),
     [all, {not_a}] = names(N1),
-    %% A match spec that is replaced becomes the first to be tried.
+    %% If a match spec with an existing name is set again, it moves to the end that is tried first.
     {ok, [{Node1, {ok, 1}}, {Node2, {ok, 1}}]} =
         inviso(N1, tpm_ms, [?P, other, 1, all, []]),
     [{not_a}, all] = names(N1),
@@ -279,8 +279,8 @@ tpm_ms_and_ctpm_ms(Config) ->
     {ok, [{Node1, ok}, _]} = inviso(N1, ctpm_ms, [?P, other, 1, no_such]),
     [] = names(N1),
     2 = length(told(N1)),
-    %% Meta tracing of the function need not be initialized again. The function
-    %% can have a match spec without a name and others with names.
+    %% After the last named match spec is removed, the function is still initialized. It can now
+    %% have a match spec without a name, and others with names.
     {ok, [{Node1, {ok, 1}}, _]} = inviso(N1, tpm, [?P, other, 1, []]),
     {ok, [{Node1, {ok, 1}}, _]} =
         inviso(N1, tpm_ms, [?P, other, 1, not_a, Says(a, false)]),
@@ -324,7 +324,7 @@ tpm_tracer(Config) ->
         inviso(N1, tpm_tracer, [[Node1], ?P, assoc, '_', On | Functions]),
     P = run(N1, loop, [on, 3]),
     Q = run(N1, loop, [none, 3]),
-    %% P and Q both call the function; the match spec matches the call of P.
+    %% P and Q both call the function, but the match spec matches only the calls of P.
     wait_until(fun() -> length(told(N1)) =:= 1 end),
     [{call, P, [P, on], _, _}] = told(N1),
     {ok, _} = inviso(N1, stop_tracing, []),
@@ -401,8 +401,8 @@ failure(N, M, F, Args) ->
         error:Reason -> Reason
     end.
 
-%% Tests tpm_globalnames/0,1 and ctpm_globalnames/0,1. The entry of a name is in
-%% the ti file of the node on which the process runs.
+%% Tests tpm_globalnames/0,1 and ctpm_globalnames/0,1. A global name is written only to the ti file
+%% of the node on which its process runs.
 tpm_globalnames(Config) ->
     {N1, Node1, N2, Node2} = tracing(Config),
     Old = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
@@ -583,7 +583,7 @@ state(N) -> call(N, inviso_rt_meta, get_state, [inviso_rt_meta]).
 
 %% --- trace information ------------------------------------------------------
 
-%% Uses all forms of {ti, _}, once for all nodes and once for each node.
+%% Uses all forms of {ti, _}: first one form for all nodes, and then one for each node.
 ti_specifications(Config) ->
     {N1, Node1, N2, Node2} = added(Config),
     Spec = {{inviso_rt_meta, init_std_publld, [3, x]}, void,
@@ -630,7 +630,7 @@ ti_specifications(Config) ->
     8#600 = element(8, Info) band 8#777,
     stop(Config).
 
-%% {ti, _} without {trace, _}: calls are meta traced, and no process is traced.
+%% With {ti, _} but without {trace, _}, calls are meta traced, and no process is traced.
 ti_alone(Config) ->
     {N1, Node1, _, _} = added(Config),
     Only = fun(TiTD) ->
@@ -690,7 +690,7 @@ relay(Config) ->
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
     wait_until(fun() -> [x || {meta_down, N, {ti, _}} <- events(N1, Sub),
                               N =:= Node2] =/= [] end),
-    %% The meta tracer continues: the functions for later calls are called.
+    %% The meta tracer continues, and calls the user's functions for later calls.
     run(N2, [self(), c]),
     wait_until(fun() -> [x || {call, _, [_, c], _, _} <- told(N2)] =/= [] end),
     stop(Config).
@@ -740,7 +740,7 @@ functions_that_crash(Config) ->
               element(1, F) =/= meta_remove_publ],
     stop(Config).
 
-%% A call function turns tracing on, with flags and patterns.
+%% A call function of the user sets flags and patterns on the node.
 side_effects(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask_rt}]),

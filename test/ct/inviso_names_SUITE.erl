@@ -15,9 +15,9 @@
          each_file_has_names/1, long_labels_do_not_fill_files/1,
          flight_recorder/1, flight_recorder_flushed/1,
          flight_recorder_of_a_dead_node/1]).
-%% Functions that the processes of the cases run.
+%% These functions are run by processes that the cases start.
 -export([serve/0, clerk/0, init/1, handle_call/3, handle_cast/2]).
-%% A function that a case calls on another node.
+%% A case calls this function on another node.
 -export([recorder/1]).
 
 -define(LIB, inviso_trace_lib).
@@ -55,7 +55,7 @@ serve() ->
             ok
     end.
 
-%% Does what serve/0 does, so that two processes run different functions.
+%% The same as serve/0, under another name: so processes can have different names.
 clerk() -> serve().
 
 init([]) -> {ok, none}.
@@ -74,8 +74,7 @@ probe(Pid, N) -> ok = run(Pid, fun() -> ?LIB:probe(N) end).
 trace(Pid, Tracer, Flags) ->
     1 = ?LIB:flags(Pid, Tracer, Flags).
 
-%% Starts processes, of which each makes a call that is traced. Returns the names
-%% in the log, in the order of the processes.
+%% Starts the processes. Each makes one traced call. Returns the name of each process in the log.
 names(Config, Opts, Starts) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, Opts),
@@ -104,8 +103,8 @@ serving() -> spawn(?MODULE, serve, []).
 
 %% --- which name ---------------------------------------------------------------
 
-%% If a process was registered before the tracer was opened, its name is in the log
-%% before all events. So even the first event has the name, also in a live trace.
+%% The process was registered before the tracer was opened. So its name is in the log before all
+%% events, and even the first event is shown with the name, also in a live trace.
 registered_before(Config) ->
     Pid = serving(),
     true = register('names before', Pid),
@@ -137,9 +136,9 @@ registered_later(Config) ->
                        Pid
                end]).
 
-%% A process of proc_lib has a name on each release, also if it is busy and has a heap
-%% of 400 KB, but not if its heap is very large: before OTP 26.2 its dictionary is then
-%% not read.
+%% A process that was started with proc_lib has a name on every release, even if it is busy or has a
+%% heap of 400 KB. But if the heap is very large, releases before OTP 26.2 give it no name: the
+%% process's dictionary is not read then.
 unregistered(Config) ->
     Server = fun() -> {ok, P} = gen_server:start(?MODULE, [], []), P end,
     <<"inviso_names_SUITE:init/1">> = called_server(Config, Server, 5),
@@ -158,8 +157,8 @@ unregistered(Config) ->
                fun() -> proc_lib:spawn_opt(?MODULE, clerk, [],
                                            [{min_heap_size, 600000}]) end]).
 
-%% A process that does not answer within 50 ms gets no name, which can happen on a
-%% busy machine.
+%% On a busy machine a process may not answer within 50 ms, and then has no name. So the test tries
+%% several times.
 called_server(Config, Start, Tries) ->
     case called_server(Config, Start) of
         null when Tries > 1 -> called_server(Config, Start, Tries - 1);
@@ -246,7 +245,8 @@ many_registered(Config) ->
     3000 = length(binary:matches(Bodies, <<"many_">>)),
     _ = [exit(P, kill) || P <- Pids].
 
-%% A process that many threads record, in many packets, is named once.
+%% Several threads record the same processes in many packets. Each process is named only once in the
+%% log.
 once(Config) ->
     Pids = [serving() || _ <- lists:seq(1, 20)],
     Log = ?LIB:name(Config, "x.log"),
@@ -265,7 +265,7 @@ once(Config) ->
                                   <- inviso_trace_log:packets(Log)]),
     _ = [exit(P, kill) || P <- Pids].
 
-%% Counts the definitions of these processes. A packet defines a process once.
+%% Returns how often the packets define these processes. A packet defines a process at most once.
 notes_of(Pids, Packets) ->
     Defs = [begin
                 [_, N, S] = [list_to_integer(X) || X <- string:lexemes(
@@ -295,7 +295,7 @@ no_names(Config) ->
         inviso_tracer:open(Log, #{names => 'perhaps', replace => true}),
     exit(Pid, kill).
 
-%% If the ring is full, names wait, and are written when it has room.
+%% While the ring is full, the namer keeps the names. It writes them when the ring has space again.
 a_full_ring(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Small = inviso_opts:least_buffer(#{packet_bytes => 4096}),
@@ -311,7 +311,7 @@ a_full_ring(Config) ->
            end,
     ?LIB:until(Full),
     ?LIB:kill("CONT", Spooler),
-    ok = inviso_tracer:flush(Tracer), % now the ring has room for the probe
+    ok = inviso_tracer:flush(Tracer), % now the ring has space for the probe
     trace(Late, Tracer, [call]),
     probe(Late, 1),
     Both = [Flood, Late],
@@ -334,9 +334,8 @@ asker(Handle) ->
     [Asker] = Links -- [inviso_tracer:nif_keeper(Handle)],
     Asker.
 
-%% If the asker gets no answer from a process, it is killed, and only that
-%% process has no name. In this test the asker gets no answer because it is
-%% suspended.
+%% If the asker waits too long for the answer of a process, the asker is killed. Only that process
+%% then has no name. In this test no answer comes, because the asker is suspended.
 an_asker_that_is_stuck(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{}),
@@ -355,8 +354,8 @@ an_asker_that_is_stuck(Config) ->
     <<"inviso_names_SUITE:serve/0">> = name(Other, Items),
     _ = [exit(P, kill) || P <- [Stuck, Other]].
 
-%% A process that blocks its scheduler does not answer. The asker is killed, and other
-%% processes get their names.
+%% A process that blocks its scheduler cannot answer. Then the asker is killed, and other processes
+%% still get their names.
 a_process_that_is_stuck(Config) ->
     case erlang:system_info(schedulers_online) of
         1 -> {skip, "needs two schedulers"};
@@ -367,9 +366,8 @@ stuck(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{}),
     First = asker(Handle),
-    %% The timers of this scheduler stop, too. If the namer waits for one of
-    %% them, it does not notice that there is no answer. So the test tries
-    %% several times.
+    %% While this scheduler is blocked, its timers stop, too. If the namer waits for such a timer,
+    %% it does not notice that no answer comes. So the test tries several times.
     ?LIB:until(fun() ->
                        ok = block(rand:uniform(2), Tracer),
                        asker(Handle) =/= First
@@ -381,9 +379,8 @@ stuck(Config) ->
     <<"inviso_names_SUITE:serve/0">> = name(Other, ?LIB:events(Log)),
     exit(Other, kill).
 
-%% Runs a process on this scheduler that calls a traced function, and then does not
-%% yield for some tenths of a second, because it compares two equal terms of 2^27
-%% cells.
+%% Starts a process on this scheduler. It makes a traced call, and then compares two equal terms of
+%% 2^27 cells. This takes some tenths of a second, in which the process does not yield.
 block(Scheduler, Tracer) ->
     {Pid, Mon} = spawn_opt(?MODULE, serve, [],
                            [monitor, {scheduler, Scheduler}]),
@@ -396,13 +393,14 @@ block(Scheduler, Tracer) ->
     Pid ! stop,
     receive {'DOWN', Mon, process, Pid, normal} -> ok end.
 
-%% Returns a term with 2^N cells, which are N cells in memory.
+%% Returns a term that has 2^N cells when it is traversed, but only N cells in memory, because its
+%% parts are shared.
 cells(0) -> [];
 cells(N) ->
     Half = cells(N - 1),
     [Half | Half].
 
-%% The keeper does not wait for the namer.
+%% While the namer is suspended, the keeper still takes anchors.
 a_namer_that_is_stuck(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{}),
@@ -442,8 +440,8 @@ nothing_is_left(Config) ->
 
 %% --- logs of several files -----------------------------------------------------
 
-%% The first files, into which the names were written, are deleted while the log
-%% is rotated. So each file has the names again.
+%% While the log is rotated, its first files are deleted. The names were written to these files, so
+%% they are written again to each new file.
 each_file_has_names(Config) ->
     Pid = serving(),
     true = register(names_rotated, Pid),
@@ -466,8 +464,8 @@ rotated(Pid, Tracer, Log) ->
     ok = inviso_tracer:flush(Tracer),
     filelib:is_file(Log ++ ".0") andalso rotated(Pid, Tracer, Log).
 
-%% The names of many processes are larger than a log file. Writing them must not
-%% begin one file after the other.
+%% The names of many processes are larger than a file of the log may be. When the namer writes them
+%% to a new file, this must not begin the next file again and again.
 long_labels_do_not_fill_files(Config) ->
     case erlang:function_exported(proc_lib, set_label, 1) of
         true -> long_labels(Config);
@@ -559,8 +557,8 @@ recorder(Log) ->
     trace(Pid, Tracer, [call]),
     probe(Pid, 1),
     written(Namer, Pid),
-    %% The trace message was sent before the NIF ran. So wait until the namer
-    %% waits again.
+    %% The VM sent the trace message before it ran the NIF. So this waits until the namer has run
+    %% the NIF and waits for its next message.
     ?LIB:until(fun() -> process_info(Namer, status) =:= {status, waiting} end),
     {list_to_integer(os:getpid()), pid_to_list(Pid)}.
 

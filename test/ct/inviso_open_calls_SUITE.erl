@@ -17,7 +17,7 @@
 -define(NODE, inviso_stock_node).
 -define(WORK, inviso_open_calls_work).
 -define(W, "inviso_open_calls_work:").
-%% Words of stack of an open call, at most, on any release.
+%% The most words of stack that the VM uses for an open call, on any release.
 -define(FRAME, 8).
 
 suite() -> [{timetrap, {minutes, 2}}].
@@ -52,7 +52,7 @@ run(Config, Node, [Command | Args]) ->
     ?LIB:run(opts(Config, Node),
              [Command, "-n", maps:get(name, Node) | Args]).
 
-%% Traces while Work runs. Returns the command's result and that of Work.
+%% Starts a trace, calls Work, and ends the trace. Returns {Result of the command, Result of Work}.
 traced(Config, Node, Args, Work) ->
     traced_as(Config, Node, ["--json" | Args], Work).
 
@@ -66,7 +66,7 @@ traced_as(Config, Node, Args, Work) ->
     ok = ?LIB:signal(Cmd, "INT"),
     {?LIB:wait(Cmd, 60000), Done}.
 
-%% Lets the process of the node call a function.
+%% Makes the process `looper' on the node call a function. Returns the result.
 do(Node, F, Args) ->
     ?NODE:call(Node, ?WORK, do, [looper, F, Args]).
 
@@ -79,7 +79,7 @@ stopped(Texts) ->
     [T || T <- Texts, binary:match(T, <<"returns are not recorded any more">>)
                           =/= nomatch].
 
-%% Returns the summary, the last line on standard error.
+%% Returns the summary, which is a JSON object on standard error.
 summary(#{err := Err, status := Status}) ->
     case [inviso_trace_json:decode(L) || <<"{", _/binary>> = L
                                              <- ?LIB:lines(Err)] of
@@ -97,8 +97,8 @@ ends(#{out := Out}, F) ->
 
 %% --- a loop -----------------------------------------------------------------
 
-%% The stack stays small, a note names function and process, and calls that were
-%% left out are counted.
+%% When the loop has reached the bound on open calls, its process needs no more stack. A note names
+%% the function and the process. Calls that were left out are counted.
 a_tail_loop(Config) ->
     N = 1000000,
     Node = a_node(Config),
@@ -109,8 +109,8 @@ a_tail_loop(Config) ->
     {match, _} = re:run(Note, ?W "loop/1: .* \\(looper\\) had 1000 traced calls"),
     #{<<"left_out">> := Left, <<"recorded">> := Recorded,
       <<"lost">> := Lost} = summary(Result),
-    %% All calls are recorded, but not the ends of calls that were open when the
-    %% bound was reached.
+    %% Each call is recorded, lost or left out. The ends of calls that were open when the bound was
+    %% reached are not recorded.
     true = Left > 0,
     Ended = Left + Recorded + Lost - N - 1,
     true = Ended >= 0 andalso Ended =< 1000,
@@ -136,13 +136,14 @@ a_deep_recursion(Config) ->
     [Note] = notes(Result),
     {match, _} = re:run(Note, ?W "sum/1: "),
     [] = ends(Result, <<"sum">>),
-    %% The last calls, which are beyond the bound, are recorded without their
+    %% The last calls were made after the bound was reached, so they are recorded without their
     %% ends.
     Last = inviso_trace_json:decode(lists:last(?LIB:lines(maps:get(out,
                                                                    Result)))),
     #{<<"tag">> := <<"call">>, <<"args">> := [<<"0">>]} = Last.
 
-%% Returns the notes on functions whose returns are not recorded any more.
+%% Returns the notes on functions whose returns are not recorded any more, from the status of the
+%% sessions.
 released(Config, Node) ->
     #{status := 0, out := Out} = run(Config, Node, ["status", "--json"]),
     [#{<<"sessions">> := Sessions}] = ?LIB:json(Out),
@@ -150,7 +151,7 @@ released(Config, Node) ->
 
 %% --- several functions --------------------------------------------------------
 
-%% The returns of the function that does return are recorded until the end.
+%% loop/2 reaches the bound, but the returns of help/1 are still recorded.
 only_the_function_that_loops(Config) ->
     Node = a_node(Config),
     {Result, _} = traced(Config, Node,
@@ -174,7 +175,7 @@ check_ends(Result) ->
     [] = [E || #{<<"args">> := [A], <<"return">> := R} = E <- Ends, A =/= R],
     true = length(Ends) >= 20000,
     #{<<"args">> := [<<"1">>], <<"depth">> := Depth} = lists:last(Ends),
-    %% The last call is not inside the calls of the loop, which have no ends.
+    %% The calls of loop/2 have no ends. So later calls must not be shown as inside them.
     true = Depth < 20000.
 
 two_functions_that_loop(Config) ->
@@ -185,7 +186,7 @@ two_functions_that_loop(Config) ->
                             Work),
     [_, _] = notes(Result).
 
-%% Lets the process call a function until there are notes on N functions.
+%% Calls the function in the process `looper' again and again, until there are notes on N functions.
 until_released(Config, Node, N, F, Args) ->
     ?LIB:until(fun() ->
                        Words = do(Node, F, Args),
@@ -208,8 +209,8 @@ a_recording(Config) ->
         ?LIB:run(opts(Config, Node), ["merge", "--json", Log]),
     check_ends(Merged).
 
-%% Even if the note that says which calls return was overwritten, the flow knows
-%% it: later calls are not shown inside a call without a return.
+%% In a flight recorder, the note that says which calls return may be overwritten. The flow must not
+%% depend on it: later calls are not shown inside a call without a return.
 a_flight_recorder(Config) ->
     Node = a_node(Config),
     Log = filename:join(maps:get(home, Node), "box"),
@@ -230,8 +231,8 @@ a_flight_recorder(Config) ->
 
 %% --- what is counted ------------------------------------------------------------
 
-%% If only calls with some arguments have returns, the other calls of the
-%% function do not count as open, and the mark in the event is not shown.
+%% Only calls with some arguments have returns. The other calls of the function do not count as
+%% open. Events have a mark that tells these calls apart, and it is not shown.
 clauses_with_and_without_returns(Config) ->
     Node = a_node(Config),
     Work = fun() ->
@@ -274,9 +275,9 @@ no_limit(Config) ->
 
 %% --- others ---------------------------------------------------------------------
 
-%% Another session of the node records each call of the process, or counts it as left
-%% out. Before OTP 27 the count can be too high: it includes calls of functions that
-%% only the first session traces.
+%% Another session on the node also traces the process. Of its calls of help/1, the session records
+%% each or counts it as left out. Before OTP 27 this count can be too high: it includes calls of
+%% functions that only the first session traces.
 another_session(Config) ->
     N = 20000,
     Node = a_node(Config),
@@ -292,8 +293,8 @@ another_session(Config) ->
     true = Recorded + Left >= N,
     [] = stopped(Notes).
 
-%% If a process reaches the bound and ends, the next process in its place of the
-%% table is not affected.
+%% If a process reaches the bound and ends, its entry in the table is used for another process. The
+%% calls of that process are recorded as usual.
 processes_come_and_go(Config) ->
     Node = a_node(Config),
     Work = fun() ->

@@ -6,8 +6,8 @@
 -export([start/1, do/3, flood/2, loop/1, loop/2, help/1, sum/1, pick/2, picks/2, ping/1, pong/1,
          throws/1, twice/2]).
 
-%% Spawns a process, registered as `looper', that waits for {do, From, F, Args}. It
-%% calls F and sends the result to From, as often as it gets this message.
+%% Spawns a process, and registers it as `looper'. For each message {do, From, F, Args}, the process
+%% calls F and sends the result to From.
 start(Name) ->
     Pid = spawn(fun() -> register(Name, self()), work() end),
     wait(Name, Pid).
@@ -30,14 +30,14 @@ do(Name, F, Args) ->
     Pid ! {do, self(), F, Args},
     receive {Pid, Result} -> Result end.
 
-%% Calls a function in each scheduler, and waits.
+%% Starts a process on each scheduler that calls a function. Waits until all have ended.
 flood(F, Args) ->
     Ps = [spawn_opt(?MODULE, F, Args, [monitor, {scheduler, I}])
           || I <- lists:seq(1, erlang:system_info(schedulers))],
     _ = [receive {'DOWN', Ref, _, _, _} -> ok end || {_, Ref} <- Ps],
     ok.
 
-%% The last call of a loop returns the words of stack that the process has.
+%% Loops by tail calls. The last call returns the size of the process's stack in words.
 loop(0) -> stack();
 loop(N) -> loop(N - 1).
 

@@ -7,17 +7,17 @@
 
 -export_type([answer/0]).
 
-%% The answer to a request. `silent': none until the client closes the connection;
-%% `close': close the connection.
+%% How the collector answers a request: with a status, headers and body. `silent': it does not
+%% answer, and waits until the client closes the connection. `close': it closes the connection.
 -type answer() :: {100..599, [{string(), string()}], iodata()} | silent | close.
 
-%% @doc Starts a collector, which answers the N-th request with the N-th answer,
-%% and accepts all later ones.
+%% @doc Starts a collector. It answers the N-th request with the N-th answer, and further requests
+%% with success.
 -spec start([answer()]) -> map().
 start(Answers) ->
     start(Answers, []).
 
-%% @doc With options of ssl, the collector speaks TLS.
+%% @doc Starts a collector. If Tls has options of the application ssl, the collector uses TLS.
 -spec start([answer()], [tuple()]) -> map().
 start(Answers, Tls) ->
     Self = self(),
@@ -47,7 +47,7 @@ stop(#{pid := Pid}) ->
 url(#{port := Port, scheme := Scheme}) ->
     Scheme ++ "://127.0.0.1:" ++ integer_to_list(Port).
 
-%% @doc The requests so far, the first one first.
+%% @doc Returns the requests that the collector has received so far, in their order.
 -spec requests(map()) -> [map()].
 requests(#{pid := Pid}) ->
     Ref = make_ref(),

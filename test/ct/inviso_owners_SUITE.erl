@@ -156,7 +156,8 @@ evaluated(Node, Text, Bindings) ->
     inviso_test_lib:spawn_call(Node, erl_eval, exprs,
                                [inviso_guard:expressions(Text), Bindings]).
 
-%% Starts a process that copies the state of Pid, and sends the copy on request.
+%% Starts a process that copies the state of the process Pid, and keeps the copy until the test asks
+%% for it.
 holder(Node, Pid) ->
     Holder = evaluated(Node, "State = sys:get_state(Pid), Test ! {self(), has},"
                        "receive give -> Test ! {self(), State} end.",
@@ -190,8 +191,8 @@ named(Node, Name) ->
     true = is_pid(Pid),
     Pid.
 
-%% Checks that no code and no process of inviso is left. The caller has given up
-%% the copies before.
+%% Checks that no code and no process of inviso is left on the node. Before this, the processes that
+%% have copies of states must have given them back.
 is_left(Config) ->
     Node = ?config(node, Config),
     case ?config(code, Config) of
@@ -437,7 +438,7 @@ the_keepers(Config) ->
     gone = leave(Guard),
     is_left(Config).
 
-%% The keeper, or the receiver, of a delivery is killed.
+%% Kills one process of a delivery: the keeper here, the receiver in the next case.
 the_keeper_of_a_delivery(Config) ->
     #{name := Name} = Node = ?config(node, Config),
     Rt = component(collector, Config),
@@ -461,8 +462,8 @@ the_guard(Config) ->
     ok = given_back(Copies),
     is_left(Config).
 
-%% Session and runtime component end by themselves and remove their files. The
-%% next client removes the code.
+%% When the guard and its heir are killed, the session and the runtime component end by themselves
+%% and remove their files. The next client removes the code.
 the_guard_and_its_heir(Config) ->
     Node = ?config(node, Config),
     {Guard, Session, Rt, Copies} = both(Config),
@@ -495,8 +496,8 @@ the_guard_and_its_users(Config) ->
     ok = given_back(Copies),
     is_left(Config).
 
-%% While the engine is suspended, the process that clears what a dead session has
-%% set is killed. Another process completes its work.
+%% A process clears what a dead session has set. It is killed while the engine is suspended. Another
+%% process completes its work.
 the_process_that_clears(Config) ->
     Node = ?config(node, Config),
     {Guard, Session} = session(Config),

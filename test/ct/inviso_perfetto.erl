@@ -11,8 +11,8 @@
 -type event() :: map().
 -type timeline() :: #{events := [event()], tracks := map()}.
 
-%% @doc Returns the events, in the order of their times, with their names; and the
-%% tracks.
+%% @doc Returns the events with their names, in the order of their times, and the tracks. Fails if
+%% the trace is invalid.
 -spec read(binary()) -> timeline().
 read(Bin) ->
     Top = inviso_proto:fields(Bin),
@@ -21,16 +21,16 @@ read(Bin) ->
     {_, Tracks, Events} =
         lists:foldl(fun packet/2, {none, #{}, []}, Packets),
     [clock(P) || P <- Packets, lists:keymember(6, 1, P)],
-    %% keysort/2 is stable: events at the same time keep their order
+    %% keysort/2 is stable, so events at the same time keep their order.
     Sorted = lists:keysort(1, lists:reverse(Events)),
     parents(Tracks),
-    %% Each event's track is described, before or after the event.
+    %% The trace describes the track of each event, before or after the event.
     [#{} = maps:get(T, Tracks) || {_, #{track := T}} <- Sorted],
     slices(Sorted),
     flows(Sorted),
     #{events => [E#{ts => Ts} || {Ts, E} <- Sorted], tracks => Tracks}.
 
-%% The packet's snapshot has the same time for both clocks.
+%% Checks a snapshot of the clocks: both clocks must have the same time in it.
 clock(Packet) ->
     Snapshot = inviso_proto:fields(inviso_proto:one(6, Packet)),
     [[{1, 6}, {2, T}], [{1, 1}, {2, T}]] =
@@ -44,7 +44,7 @@ packet(Packet, {Names0, Tracks, Events}) ->
                  1 -> #{};
                  _ -> Names0
              end,
-    %% A packet that needs names comes after the first definitions.
+    %% If the packet needs names, the packet that first defines names must come before it.
     true = Flags =/= 2 orelse is_map(Names1),
     Names = interned(inviso_proto:one(12, Packet, <<>>), Names1),
     case {inviso_proto:one(60, Packet, none),
@@ -60,7 +60,8 @@ packet(Packet, {Names0, Tracks, Events}) ->
              [{Ts, event(inviso_proto:fields(Event), Names)} | Events]}
     end.
 
-%% A name keeps its number until all numbers begin anew.
+%% Adds the names that a packet defines. A number must not be defined twice, unless a packet has
+%% reset all names.
 interned(Bin, Names) ->
     lists:foldl(
       fun({Kind, Entry}, Acc) ->
@@ -87,7 +88,7 @@ track(Fields, Tracks) ->
         _ -> Tracks#{Uuid => Track}
     end.
 
-%% From each track, the parents lead to a track without a parent.
+%% Checks that each track leads, by its parents, to a track without a parent.
 parents(Tracks) ->
     [top(Uuid, Tracks, 10) || Uuid <- maps:keys(Tracks)].
 
@@ -128,7 +129,7 @@ value(Fields) ->
         [{12, _} | _] = Array -> [value(inviso_proto:fields(V)) || {12, V} <- Array]
     end.
 
-%% On each track, an end has a begin. Slices that did not end remain.
+%% Checks that each end of a slice has a begin on the same track. Slices may stay without an end.
 slices(Events) ->
     lists:foldl(
       fun({_, #{type := 'begin', track := T, name := Name}}, Open) ->
@@ -143,7 +144,7 @@ slices(Events) ->
               Open
       end, #{}, Events).
 
-%% An arrow that ends has begun before, and not twice.
+%% Checks that each arrow that ends has begun before, and that no arrow begins again before it ends.
 flows(Events) ->
     lists:foldl(
       fun({_, #{flows := Begin, ends := End}}, Open) ->
@@ -153,8 +154,8 @@ flows(Events) ->
                           Rest, Begin)
       end, #{}, Events).
 
-%% @doc Returns how many events of the log the timeline has, by tag; and lost
-%% ones.
+%% @doc Returns how many events of each tag the timeline shows, and under `lost' how many events it
+%% shows as lost.
 -spec counts(timeline()) -> #{binary() => pos_integer()}.
 counts(#{events := Events}) ->
     lists:foldl(
@@ -165,7 +166,7 @@ counts(#{events := Events}) ->
          (#{categories := []}, Acc) -> Acc
       end, #{}, Events).
 
-%% These ends of slices have no event in the log.
+%% These are the ends of slices for which the log has no event.
 add(<<"process exited">>, _, Acc) -> Acc;
 add(<<"forgotten">>, _, Acc) -> Acc;
 add(Tag, N, Acc) ->

@@ -166,9 +166,8 @@ identifiers(_Config) ->
     check(Pids ++ erlang:ports() ++ [make_ref() || _ <- lists:seq(1, 50)] ++
               [alias(), {self(), [make_ref() | self()]}, node(), foreign(ref)]).
 
-%% The VM prints a pid of a node that is not connected as <N.1.2>, and only the
-%% VM knows the number N. The program in C prints <0.1.2>. So only terms without
-%% N are compared.
+%% The VM prints a pid of a node that it is not connected to as <N.1.2>, where the number N is known
+%% only to the VM. The program in C prints <0.1.2>. So such pids are not compared.
 foreign(ref) -> binary_to_term(<<131, 106>>).
 
 funs(_Config) ->
@@ -221,7 +220,7 @@ leaf() ->
         14 -> [rand:uniform(40) + 60 | pick([[], [1000], [a], b])]
     end.
 
-%% Compares with a node that prints strings of all Unicode characters as text.
+%% Compares with a node that prints all Unicode characters in strings as text (+pc unicode).
 wide_range(_Config) ->
     Paths = [P || P <- code:get_path(), not lists:prefix(code:lib_dir(), P)],
     {ok, Peer, _} = peer:start_link(
@@ -444,7 +443,7 @@ elixir_reads_it_back(Config) ->
     end.
 
 structs() ->
-    %% Elixir reads U+0602 and a quote after it as one character.
+    %% The first term has U+0602 before a quote, which Elixir reads as one character together.
     [{<<"\x{602}"/utf8>>, '\x{110bd}', [{<<"a\x{6dd}"/utf8>>, b}]},
      #{'__struct__' => 'Elixir.Range', first => 1, last => 9, step => 1},
      #{'__struct__' => 'Elixir.ArgumentError', '__exception__' => true,

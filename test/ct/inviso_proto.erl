@@ -8,8 +8,8 @@
 
 -type fields() :: [{pos_integer(), non_neg_integer() | binary()}].
 
-%% @doc Returns the fields of a message: numbers, and bytes for all that has a
-%% length. Fails if the message is invalid.
+%% @doc Returns the fields of a message. The value of a field is a number, or a binary if the field
+%% has a length. Fails if the message is invalid.
 -spec fields(binary()) -> fields().
 fields(<<>>) -> [];
 fields(Bin) ->
@@ -46,8 +46,8 @@ one(Field, Fields, Default) ->
 all(Field, Fields) ->
     [V || {F, V} <- Fields, F =:= Field].
 
-%% @doc Decodes a file with the real protoc. Fails if it cannot, or if the file
-%% has a field that the schema has not. Returns the text.
+%% @doc Decodes a file with protoc. Fails if protoc does, or if the file has a field that is not in
+%% the schema. Returns protoc's text.
 -spec protoc(file:filename(), file:filename(), string(), file:filename()) ->
           binary().
 protoc(Dir, Proto, Message, File) ->

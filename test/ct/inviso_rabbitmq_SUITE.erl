@@ -23,12 +23,12 @@
 -define(PORT, 5672).
 -define(MS, 120000).
 
-%% The same function for messages to one queue.
+%% A SPEC for published messages of one queue: a call of the function in ?CALL.
 -define(FOLLOWED, "rabbit_channel:do_flow(_, #'basic.publish'{routing_key = "
         "<<\"followed\">>}, #content{payload_fragments_rev = [Body]})").
 
-%% The function that a connection's reader calls for each published message,
-%% and the message that the channel gets.
+%% ?CALL is the function that the process that reads a connection calls for each published message.
+%% ?SEND is the message that the connection's channel then gets.
 -define(CALL, "rabbit_channel:do_flow/3 [{'_',[],[]}]").
 -define(SEND, "send(_, {'$gen_cast', {method, _, _, flow}})").
 
@@ -86,13 +86,12 @@ broker(Base) ->
                          "ENABLED_PLUGINS_FILE", "CONFIG_FILE",
                          "ADVANCED_CONFIG_FILE", "GENERATED_CONFIG_DIR",
                          "CONF_ENV_FILE"]],
-    %% Starts the broker as a service manager does: the VM itself, without a
-    %% shell.
+    %% The broker is started in the same way as by a service manager: the VM runs without a shell.
     Env = [{"RABBITMQ_NODENAME", "rabbit@localhost"},
            {"RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1"},
            {"RABBITMQ_NODE_PORT", integer_to_list(?PORT)},
            {"RUNNING_UNDER_SYSTEMD", "true"}, {"NOTIFY_SOCKET", false},
-           %% The broker would write its log to a file of this name.
+           %% If LOGS were set, the broker would write its log to the file that it names.
            {"LOGS", false}],
     %% On a busy machine the broker takes minutes to boot.
     Node = ?NODE:start(Base, #{uid => Uid, program => ?BROKER,
@@ -212,9 +211,9 @@ record_counts_what_the_load_did(Config) ->
     Recorded = length([x || #{<<"tag">> := <<"call">>} <- ?LIB:json(Merged)]),
     still_works(Config).
 
-%% Slow calls of many modules have the names of fields, and fit into 80 columns.
-%% The log beside the screen has the names of the processes, and the same calls.
-%% Common Test takes minutes to print megabytes, so no error has the texts.
+%% The slow calls of many modules are shown with the names of record fields, in lines of 80 columns.
+%% The log that -o writes has the same calls, with the names of processes. No check puts the output
+%% into its error, because Common Test takes minutes to print megabytes.
 slow_calls_are_readable(Config) ->
     Cmd = start(Config, ["trace", "--events", "0", "--for", "100s", "--pretty",
                          "--width", "80", "--print-depth", "2", "-o", "s.log",
@@ -225,18 +224,18 @@ slow_calls_are_readable(Config) ->
     Status = status_of(#{<<"lost">> => Lost}),
     ok = has(Out, ["#'basic.publish'{", "routing_key = <<\"readable\">>",
                    "#ch{", "-> {noreply,"]),
-    %% A line can be longer if it cannot be broken.
+    %% Only lines that cannot be broken may be longer.
     Long = [Line || <<C, _/binary>> = Line <- ?LIB:lines(Out), C =/= $-,
                     string:length(Line) > 80,
                     string:find(Line, "<<") =:= nomatch],
     [] = lists:sublist(Long, 9),
-    %% On a busy machine events are lost, and the log says how many.
+    %% On a busy machine, events may be lost. The log then says how many.
     #{status := Merging, out := Merged} =
         ?LIB:run(opts(Config), ["merge", "--print-depth", "1",
                                 filename:join(maps:get(cwd, Cmd), "s.log")]),
     Merging = Status,
     Lost = lost(Merged),
-    %% A process that is busy or ends soon can stay without a name.
+    %% A process that is busy or soon ends may be shown without a name. Other processes have names.
     match = re:run(Merged, "> \\(rabbit_[a-z_]+:[a-z_]+/[0-9]\\) call rabbit_",
                    [{capture, none}]),
     Shown = durations(Out),
@@ -261,8 +260,8 @@ has(Text, Words) ->
     [] = [W || W <- Words, string:find(Text, W) =:= nomatch],
     ok.
 
-%% Records thousands of calls a second with their results: the counts add up,
-%% and the broker loses no message.
+%% Records thousands of calls a second with their results. The counts must add up, and the broker
+%% must not lose a message.
 all_of_a_module_under_load(Config) ->
     N = 1000,
     Cmd = start(Config, ["record", "--for", "100s", "--json", "-o", "o",
@@ -274,9 +273,10 @@ all_of_a_module_under_load(Config) ->
     Status = status_of(Facts),
     still_works(Config).
 
-%% During a flood, messages of one connection are followed from its socket to
-%% the queue, and to the connection that consumes them. Only the socket wakes
-%% the process that reads it. Nevertheless each message is a separate request.
+%% The broker handles a flood of messages. Meanwhile some messages of one connection are followed:
+%% from the connection's socket to the queue, and on to the connection that consumes them. The
+%% process that reads the socket is woken only by the socket, but each message must be a separate
+%% request.
 a_message_is_followed(Config) ->
     Self = self(),
     Cmd = start(Config, ["seq", "--for", "100s", "--json", "--requests", "3",
@@ -303,8 +303,8 @@ a_message_is_followed(Config) ->
 
 printed(Term) -> iolist_to_binary(io_lib:format("~w", [Term])).
 
-%% The processes of a request pass the message of this request on, and no other
-%% message.
+%% Checks the events of one request: the message with this body goes through the right processes,
+%% and no other message is in the request.
 is_delivery(Events, Body, Roles) ->
     [<<"<<\"message ", _/binary>>] =
         lists:usort([L || #{<<"label">> := L} <- Events]),
@@ -319,9 +319,8 @@ is_delivery(Events, Body, Roles) ->
                binary:match(Info, Body) =:= nomatch],
     ok.
 
-%% Asks the broker, which still has them, what its processes are. On a busy
-%% machine a name can come too late to be shown, but a name that is shown is the
-%% right one.
+%% Asks the broker which functions the processes in the events run. On a busy machine a process may
+%% be shown without a name. But if a name is shown, it must be right.
 roles(Events, Config) ->
     Ends = lists:usort([End || #{<<"from">> := F, <<"to">> := T} <- Events,
                                End <- [F, T]]),

@@ -70,7 +70,7 @@ fails(Opts, Target, Words) ->
 colon(Host, Port) ->
     Host ++ ":" ++ integer_to_list(Port).
 
-%% Runs Test in a network name space, or skips it.
+%% Runs Test in a network name space. If this machine cannot have one, skips the case.
 in_space(Commands, Test) ->
     case ?SPACE:why_not() of
         none ->
@@ -84,7 +84,7 @@ in_space(Commands, Test) ->
 
 %% --- without epmd -----------------------------------------------------------
 
-%% The name space has no epmd.
+%% No epmd runs in the name space, so the user must give the node's port.
 port_instead_of_epmd(Config) ->
     in_space(["ip link set lo up"], fun(S) -> no_epmd(Config, S) end).
 
@@ -96,7 +96,7 @@ no_epmd(Config, Space) ->
     fails(Opts, ["-n", Name], ["no epmd", "-n " ++ Name ++ ":PORT"]),
     ok = traces(Opts, Node, ["-n", colon(Name, 9101)]),
     ok = traces(Opts, Node, ["-n", Name, "--at", "localhost:9101"]),
-    %% A node of this machine needs no host.
+    %% The host can be left out for a node on this machine.
     [Short, _] = string:split(Name, "@"),
     ok = traces(Opts, Node, ["-n", colon(Short, 9101)]),
     %% -n names two nodes, each with its port.
@@ -108,7 +108,7 @@ no_epmd(Config, Space) ->
                             colon(maps:get(name, Other), 9102)]),
     [_, _] = ?LIB:lines(Out).
 
-%% The command that a recording prints for the next step has the port, too.
+%% The next command, which a recording prints, also has the port.
 record_without_epmd(Config) ->
     Port = free_port(),
     #{name := Name} = Node = a_node(Config, #{name => "n@127.0.0.1",
@@ -231,7 +231,8 @@ with_hosts(Config, Lines) ->
     [os:find_executable("unshare"), "--mount", "sh", "-c",
      "mount --bind \"$0\" /etc/hosts && exec \"$@\"", File].
 
-%% Nodes on two hosts, as in a headless service of Kubernetes.
+%% A DNS name has the addresses of two hosts, on each of which a node runs, as in a headless service
+%% of Kubernetes.
 service(Config) ->
     case ?HOSTS:why_not() of
         none ->
@@ -255,13 +256,12 @@ pods(Config, Hosts) ->
     Names = named(Opts, ["--dns", "shop.test"]),
     ok = traces_all(Opts, [Shop1, Shop2], ["--dns", "shop.test"]),
     next_is_the_same(Opts, Names),
-    %% An address without epmd does not hide the node at the other.
+    %% At one address of this name no epmd runs. The node at the other address is still found.
     #{status := 3, out := Half, err := Err} =
         ?LIB:run(Opts, ["status", "--dns", "half.test"]),
     {match, _} = re:run(Half, "^shop@" ++ A ++ ": OTP"),
     {match, _} = re:run(Err, "10.77.1.1: no epmd .*--dns half.test:PORT"),
-    %% Other nodes at the same address. The name of one of them has the
-    %% address's host.
+    %% Each host gets a second node. The name of one of them has a host name instead of the address.
     _ = pod(Config, Hosts, a, "tool@" ++ A),
     _ = pod(Config, Hosts, b, "tool@b.shop.test"),
     All = lists:sort(["tool@" ++ A, "tool@b.shop.test" | Names]),
@@ -305,7 +305,7 @@ traces_all(Opts, Nodes, Target) ->
          || {B, N} <- lists:zip(Before, Nodes)],
     ok.
 
-%% The command that a recording prints for the next step finds the same nodes.
+%% The next command, which a recording prints, finds the same nodes.
 next_is_the_same(Opts, Names) ->
     #{status := 0, out := Out} =
         ?LIB:run(Opts, ["record", "--dns", "shop@shop.test", "--for", "60s",

@@ -66,8 +66,8 @@ live_and_in_a_log(Config) ->
         run(Config, ["merge", "--print-depth", "1", Log]),
     ok = has(Depth, ["call shop_a:f(" ++ Named, "-> {ok,#order{...}}"]).
 
-%% The module of the traced function decides which record is meant; in messages
-%% the tuples of both modules are printed as tuples.
+%% Two modules define the same record name with different fields. In a call, the module of the
+%% traced function decides which definition applies. In a message the tuple is printed as a tuple.
 two_modules(Config) ->
     ok = module(Config, shop_a, [debug_info],
                 "-record(o, {a}). -record(same, {b}).\n"
@@ -95,8 +95,8 @@ without_debug_information(Config) ->
         run(Config, ["merge", "--records", Source, Log]),
     ok = has(Merged, ["shop_a:f(#order{id = 7,"]).
 
-%% In a flight recorder, events overwrite the notes about records. So the
-%% session repeats the notes.
+%% In a flight recorder, events overwrite the notes with the record definitions. So the session
+%% writes these notes again and again.
 flight_recorder(Config) ->
     ok = module(Config, shop_a, [debug_info],
                 [order(), "flood(0) -> ok;\nflood(N) -> f(g(N)), flood(N - 1).\n"
@@ -132,7 +132,7 @@ too_large(Config) ->
 
 %% --- how lines look -----------------------------------------------------------
 
-%% A garbage collection is one line of text, but two events.
+%% A garbage collection makes two events, which the text format shows as one line.
 collections(Config) ->
     ok = module(Config, shop_a, [], "f(P) -> true = garbage_collect(P).\n"
                 "g(P) -> _ = lists:seq(1, 1000), P.\n"),

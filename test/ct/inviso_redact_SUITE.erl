@@ -36,8 +36,8 @@ end_per_suite(_Config) -> ok.
 
 %% --- helpers ------------------------------------------------------------------
 
-%% Passes events to the tracer as the VM does. Returns the tracer's counts and the
-%% objects of `inviso merge'.
+%% Calls the tracer for each event, as the VM does. Returns {Counts, Objects}: the tracer's counts,
+%% and the objects that `inviso merge' prints.
 recorded(Config, Opts, Events) ->
     recorded_in(?LIB:name(Config, "x.log"), Opts, Events).
 
@@ -73,7 +73,7 @@ absent(Secrets, Bin) ->
     [nomatch = binary:match(Bin, Text)
      || Secret <- Secrets,
         Text <- [unicode:characters_to_binary(Secret),
-                 %% as ~w prints strings and binaries
+                 %% the text as ~w prints it: the numbers of its characters
                  iolist_to_binary(lists:join(",", [integer_to_list(C)
                                                    || C <- Secret]))]],
     ok.
@@ -83,8 +83,8 @@ present(Secret, Bin) ->
 
 %% --- keys ---------------------------------------------------------------------
 
-%% The secrets of random terms are under random keys at any depth. Everything else
-%% is printed as it is without redaction.
+%% The terms are random, with secrets under random keys at any depth. All secrets must be redacted.
+%% Everything else must be printed as without redaction.
 random_terms(Config) ->
     ok = inviso_test_lib:seed(?FUNCTION_NAME),
     Terms = [term(rand:uniform(5)) || _ <- lists:seq(1, 1500)],
@@ -128,7 +128,8 @@ term(Depth) ->
         8 -> leaf()
     end.
 
-%% Only some of the pairs have a secret key, and only their values are secret.
+%% Returns a random pair. In some pairs the key is the name of a secret, and the value is or
+%% contains a secret.
 pair(Depth) ->
     case rand:uniform(3) of
         1 -> {one_of(secret_keys()), one_of(secrets())};
@@ -155,7 +156,7 @@ secrets() ->
      [[?SECRET | <<?SECRET>>]], 471147114711, 1 bsl 100, <<5:3>>,
      fun ?MODULE:all/0, make_ref(), [], {}].
 
-%% Returns the secrets that are no lists.
+%% Returns the secrets that are not lists, which can be tails of improper lists.
 improper() ->
     [S || S <- secrets(), not is_list(S)].
 
@@ -166,7 +167,7 @@ leaf() ->
 one_of(List) ->
     lists:nth(rand:uniform(length(List)), List).
 
-%% Returns the term as it should be recorded.
+%% Returns the term that should be recorded in place of this term.
 model(Map) when is_map(Map) ->
     maps:from_list([{model(K), value(K, V)} || {K, V} <- maps:to_list(Map)]);
 model({K, V}) ->
@@ -178,7 +179,7 @@ model([H | T]) ->
 model(Other) ->
     Other.
 
-%% As in the tracer, the tail of [Key | Value] is redacted if Key is a key.
+%% If Key is a key, the tracer also redacts the tail of an improper list [Key | Value].
 model_tail(_, [H | T]) -> [model(H) | model_tail(H, T)];
 model_tail(_, []) -> [];
 model_tail(K, Other) -> value(K, Other).
@@ -216,14 +217,15 @@ type(V) when is_pid(V) -> <<"pid">>;
 type(V) when is_reference(V) -> <<"reference">>;
 type(V) when is_function(V) -> <<"fun">>.
 
-%% A mark is an atom of the model, which is printed with quotes.
+%% Returns the expected text. In the model a mark is an atom, so ~w prints it with quotes; these are
+%% removed.
 expected(Model) ->
     Text = unicode:characters_to_binary(?LIB:w(Model)),
     iolist_to_binary(re:replace(Text, "'(<redacted:[a-z]+>)'", "\\1",
                                 [global])).
 
-%% `inviso merge --redact' of a log without redaction prints the same as a log
-%% for which the node has applied the same rules.
+%% A log is recorded without redaction. Then `inviso merge --redact' must print the same as for a
+%% log in which the node has redacted values by the same rules.
 offline_is_the_same(Config) ->
     ok = inviso_test_lib:seed(?FUNCTION_NAME),
     Stack = [{shop, login, [bob, ?SECRET], [{file, "s.erl"}]}, {m, f, 1, []}],
@@ -281,7 +283,7 @@ alike(A, B) ->
             error({differ, Live, Offline})
     end.
 
-%% Terms are cut at each place: in a key, in a value, and between the two.
+%% The limits are so small that terms are cut: inside a key, inside a value, and between the two.
 every_size(Config) ->
     Secret = list_to_binary(?SECRET),
     Terms = [#{<<"some_token_key">> => Secret, filler => <<"a long value">>},
@@ -364,8 +366,8 @@ results_of_match_specs(Config) ->
                       #{x => S, y => 7}]],
     {_, Events} = recorded(Config, #{redact => token}, Calls),
     ok = shown_results(Events),
-    %% The event has more redacted values than the tracer compares with the
-    %% result. So all binaries of the result are redacted.
+    %% The call has more redacted values than the tracer can compare with the result. So the tracer
+    %% redacts all binaries in the result.
     Many = {call, self(), {m, f, [[{token, <<I>>} || I <- lists:seq(1, 20)]]},
             #{match_spec_result => [<<?SECRET>>, 7, x]}},
     {_, [Last]} = recorded(Config, #{redact => token}, [Many]),
@@ -453,8 +455,8 @@ stacks(Config) ->
      <<"{shown,<redacted:list>}">>,
      <<"normal">>] = [first(E) || E <- Events].
 
-%% Stack trace and reason need not be a pair. If the function is not in the
-%% stack trace, everything is shown.
+%% The reason and the stack trace may be anywhere in the term, not only in a pair. If the stack
+%% trace does not have the function of the rule, nothing is redacted.
 stacks_in_terms(Config) ->
     Shown = fun(Stack) ->
                     {_, Events} =
@@ -494,9 +496,9 @@ exceptions_of_callers(Config) ->
     [[_, <<"{error,{badmatch,<redacted:list>}}">>],
      [_, <<"{error,badarg}">>]] = [payload(E) || E <- Events].
 
-%% Rules visit a limited number of cells for a term, also below the limit of depth
-%% and for functions whose names are those of a rule. Then they redact all parts
-%% that they have not visited.
+%% For each term, rules look at a limited number of cells. This also counts cells below the depth
+%% limit, and lists that look like arguments of a function with a rule. All parts beyond the limit
+%% are redacted.
 looks_are_limited(Config) ->
     Args = lists:duplicate(255, x),
     Pairs = lists:duplicate(500, {1, lists:duplicate(16, {a, f, Args})}),
@@ -521,7 +523,7 @@ records(Config) ->
      <<"[{order,1,<redacted:list>}]">>,
      <<"#{k => {user,1,<redacted:list>,2}}">>] = [first(E) || E <- Events].
 
-%% A key is as long as a name of an atom can be.
+%% Keys can be as long as an atom can be.
 long_keys(Config) ->
     Keys = [lists:duplicate(N, $k) || N <- [250, 251, 252, 255]]
         ++ [lists:duplicate(127, 233)],
@@ -559,8 +561,8 @@ spawned_functions(Config) ->
     [<<"{shop,start,[<redacted:list>]}">> = lists:last(payload(E))
      || E <- Events].
 
-%% Functions that call another function, and have its arguments among their own
-%% arguments.
+%% These functions call another function, whose arguments are among their own arguments. A rule for
+%% the other function applies to these arguments.
 calls_through_others(Config) ->
     Start = [shop, start, [?SECRET]],
     Init = [gen_server, self(), self(), shop, #{a => ?SECRET}, []],
@@ -593,7 +595,7 @@ calls_through_others(Config) ->
     absent([?SECRET], Bin),
     Marked = [I =< N || I <- lists:seq(1, N + length(Others))],
     Marked = [maps:get(<<"redacted">>, E, false) || E <- Live],
-    %% The spawn event does not have the number of arguments, so all are
+    %% The spawn event does not tell how many arguments the function has. So all arguments are
     %% redacted.
     #{<<"process">> := #{<<"name">> := null}} = lists:last(Live),
     <<"{erlang,apply,[shop,start,<redacted:list>]}">> = first(hd(Live)),
@@ -634,7 +636,7 @@ messages_of_seq_trace(Config) ->
                 ",#{a => <redacted:integer>,token => <redacted:list>}}">>,
     [AllText] = payload(All).
 
-%% Labels of processes become names in the log.
+%% The label of a process is its name in the log. It is redacted, too.
 labels(Config) ->
     Log = ?LIB:name(Config, "labels.log"),
     Note = {1, [self(), 2, #{token => ?SECRET, a => 1}]},
@@ -651,8 +653,8 @@ labels(Config) ->
 
 %% --- filters, formats ---------------------------------------------------------
 
-%% A filter in the node sees the value. A filter that reads the log sees the
-%% mark, which is equal to no constant.
+%% A filter in the node compares the value itself. A filter of `inviso merge' sees only the mark,
+%% and a mark equals no constant.
 filters_see_the_values(Config) ->
     Filter = "[{[_,send,{token,\"" ++ ?SECRET ++ "\"},_],[],[]}]",
     Log = ?LIB:name(Config, "x.log"),
@@ -679,8 +681,8 @@ etf_has_tuples(Config) ->
 
 %% --- on a node ----------------------------------------------------------------
 
-%% On a node with its rings in a file: the secret is neither in the file nor in the
-%% spooler's memory, nor in the log, compressed or not, also after kill -9.
+%% The node has its rings in a file. The secret must not be in this file, in the spooler's memory,
+%% or in the log. This is tested with and without compression, and also after the node was killed.
 nothing_is_anywhere(Config) ->
     [anywhere(Config, Compress, Death)
      || Compress <- [none, zstd], Death <- [close, kill]].
@@ -741,7 +743,7 @@ plant(Log, Opts) ->
     true = Marks >= 2000 * 8,
     {Tracer, Pid}.
 
-%% Returns the memory of an OS process, as far as it can be read.
+%% Returns those parts of an OS process's memory that can be read.
 memory(Pid) ->
     Proc = "/proc/" ++ integer_to_list(Pid),
     {ok, Maps} = file:read_file(Proc ++ "/maps"),
@@ -760,7 +762,7 @@ region(Fd, Line) ->
         _ -> <<>>
     end.
 
-%% Many threads ask the table of atoms at once.
+%% Many threads look up atoms in the tracer's table of keys at the same time.
 many_schedulers(Config) ->
     Log = ?LIB:name(Config, "many.log"),
     {M, S} = Tracer = ?LIB:open(Log, #{redact => "*token*"}),

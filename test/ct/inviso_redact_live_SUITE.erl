@@ -33,7 +33,7 @@ init_per_testcase(Case, Config) ->
 
 end_per_testcase(_Case, Config) -> ?CASE:stop(Config).
 
-%% A module whose login/2 is called again and again.
+%% Loads a module on the node, and starts a process that calls its login/2 again and again.
 shop(Config) ->
     ok = ?CASE:module(
             Config, redact_shop, [debug_info],
@@ -76,8 +76,8 @@ well_known_keys(Config) ->
                                 "redact_shop:login/2"]),
     ok = has(Other, [?SECRET, "{shown,<redacted:atom>}"]).
 
-%% The names of fields are keys, also the name of a field that a new version of
-%% the module has added.
+%% The names of record fields are keys. This is also true for a field that a new version of the
+%% module has added.
 fields(Config) ->
     Args = ["--redact", "redact_shop:login/2 -> -", "redact_shop:login/2"],
     {Out, _} = trace(Config, Args),
@@ -96,7 +96,7 @@ fields(Config) ->
     ok = has_no_secret(Merged),
     ok = has(Merged, ["password = <redacted:list>"]).
 
-%% A rule for init/1 also covers the functions that start a server.
+%% A rule for the arguments of init/1 also applies to the functions with which a server is started.
 servers(Config) ->
     Dir = ?config(dir, Config),
     File = filename:join(Dir, "redact_server"),
@@ -150,7 +150,8 @@ functions_and_shapes(Config) ->
     ok = has_no_secret(All),
     ok = has(All, ["redact_shop:login(", "{shown,<redacted:atom>}"]).
 
-%% Files on the node and here, while it is recorded and afterwards.
+%% No file may contain the secret, neither on the node nor where the command runs, while the
+%% recording runs and afterwards.
 recordings(Config) ->
     Rules = ["--redact", "#user.password", "--redact",
              "redact_shop:login/2 -> -"],
@@ -207,7 +208,7 @@ merged(Config) ->
         run(Config, ["merge", "--redact", "default", "--filter", Filter, Log]),
     ok = has(Said, ["could not decide"]).
 
-%% A rule for a function that the node does not have redacts nothing.
+%% A rule for a function that the node does not have redacts nothing, and the command says so.
 notes(Config) ->
     Said = fun(Rules) ->
                    #{status := 0, err := Err, out := Out} =

@@ -235,7 +235,7 @@ a_session_ends_when_the_run_queue_is_long(Config) ->
     #{why := run_queue, text := Text} = wait_state(S, [stopped]),
     has(Text, "limit 20"),
     _ = eval(Node, "[exit(P, kill) || P <- Ps].", [{'Ps', Spinners}]),
-    %% The limit 0 turns this protection off.
+    %% With the limit 0, the session does not end because of a long run queue.
     {ok, S2, _} = start(Node, Guard, #{protect => #{run_queue => 0}}),
     wait_state(S2, [tracing]),
     {Again, _} = eval(Node, "F = fun F() -> F() end,"
@@ -260,9 +260,9 @@ a_session_ends_when_its_own_queue_is_long(Config) ->
     has(Text, "limit 10000"),
     clean(Config, Guard).
 
-%% Suspends the session while its mailbox gets the message for the next check
-%% and 20000 other messages. On a busy machine, suspend_process/1 of OTP 25 can fail
-%% with internal_error; then this is done again.
+%% Suspends the session, and sends it 20000 messages and the message that starts the next check of
+%% its queue. On a busy machine, suspend_process/1 of OTP 25 can fail with internal_error. Then the
+%% function tries again.
 wait_queue(Node, S, Turns) when Turns > 0 ->
     _ = eval(Node, "try erlang:suspend_process(S) of true ->"
              "S ! tick, [S ! x || _ <- lists:seq(1, 20000)],"
@@ -343,8 +343,7 @@ keep_alive(Sessions, Late) ->
 
 now_ms() -> erlang:monotonic_time(millisecond).
 
-%% Starts a second session, or returns the first one (S) if the second is
-%% refused.
+%% Starts a second session. If the node refuses it, returns the first session, S.
 start_or_same(Node, Guard, More, S) ->
     case start(Node, Guard, More) of
         {ok, _, _} = Ok -> Ok;
@@ -387,8 +386,8 @@ a_detached_session_stays_for_its_time(Config) ->
     _ = leave(Guard),
     is_clean(?config(before, Config)).
 
-%% A client has not fetched the whole log. With the request `hold' the session
-%% keeps the log until the client attaches again.
+%% A client has fetched only a part of the log. It sends the request `hold', so the session keeps
+%% the log until a client attaches again.
 a_recording_is_held(Config) ->
     {Node, Guard} = attached(Config),
     {ok, S, _} = start(Node, Guard, #{mode => record, dead_man_ms => 4000,
@@ -455,8 +454,8 @@ a_killed_worker_has_a_successor(Config) ->
     _ = wait_state(Dry, [stopped, failed]),
     clean(Config, Guard).
 
-%% Kills a worker of the session: the first one (N = 1) reads the log, the
-%% second one closes the tracer. Returns the pids of both workers.
+%% Kills one of the session's two workers. With N = 1 it is the worker that reads the log, with N =
+%% 2 the one that closes the tracer. Returns both pids.
 kill_worker(Node, S, N) ->
     Workers = workers(Node, S),
     true = call(Node, erlang, exit, [lists:nth(N, Workers), kill]),

@@ -21,8 +21,8 @@ all() ->
      a_full_disk_leaves_no_file,
      page_has_the_numbers, page_loads_nothing, pictures_have_all, page_in_a_browser].
 
-%% The recording of three nodes has events of all kinds, hostile names and terms,
-%% and losses.
+%% Records three nodes. The recording has events of all kinds, names and terms with special
+%% characters, and lost events.
 init_per_suite(Config0) ->
     Needs = ["inviso", "inviso_spool", "inviso_tracer.so", "inviso_sql"],
     case ?LIB:config(Config0, Needs) of
@@ -30,7 +30,8 @@ init_per_suite(Config0) ->
         Config -> with_sql(Config, ?LIB:command("inviso", ["sql", "--help"]))
     end.
 
-%% Without libsqlite3, `inviso sql' says so.
+%% If libsqlite3 is missing, `inviso sql --help' fails with status 127 and a text, and the suite is
+%% skipped.
 with_sql(Config, {0, _}) ->
     Recorded = inviso_exports_SUITE:recorded(Config),
     Reports = [{Input, report(Input)} || Input <- inviso_exports_SUITE:inputs(Recorded),
@@ -79,7 +80,7 @@ same(Table, Keys, Query, Config) ->
          length(Mine)
      end || {Input, Report} <- ?config(reports, Config)].
 
-%% As above, of an object of the report.
+%% Compares numbers of one object of the report with the only row of a query.
 same_numbers(Object, Keys, Query, Config) ->
     [begin
          Of = case Object of
@@ -129,7 +130,7 @@ times_of_functions(Config) ->
          Mine = maps:from_list([{M, Q} || [M | Q] <- rows(<<"functions">>, Keys, Report)]),
          [[true = near(A, B) || {A, B} <- lists:zip(Q, maps:get(M, Mine))]
           || [M | Q] <- sql(quantiles(), Input)],
-         %% Each call that ended is in the histogram.
+         %% The histogram of a function counts each of its calls that ended.
          [Ended = lists:sum([N || [_, _, N] <- maps:get(<<"histogram">>, F, [])])
           || #{<<"ended">> := Ended} = F <- maps:get(<<"functions">>, Report)]
      end || Keys <- [[<<"mfa">>, <<"p50_ns">>, <<"p90_ns">>, <<"p99_ns">>, <<"p999_ns">>]],
@@ -167,7 +168,7 @@ single_calls(Config) ->
          true = length(All) =:= length(Failed) andalso All =:= Failed orelse length(All) > 200
      end || {Input, Report} <- ?config(reports, Config)],
     {Input, Report} = hd(?config(reports, Config)),
-    %% Texts are those of SQL, cut at 400 bytes.
+    %% The report cuts long texts to 400 bytes. What is left is the beginning of the text in SQL.
     [[Cut, _] | _] = [R || [A, _] = R <- rows(<<"slowest">>, [<<"args">>, <<"id">>], Report),
                            byte_size(A) > 400],
     true = byte_size(Cut) =< 403,
@@ -246,7 +247,7 @@ text(Config, Args) ->
     {_, Bin} = command("report", Args, {?config(logs, Config), []}),
     unicode:characters_to_list(Bin).
 
-%% Each line fits, and has only characters that a terminal shows.
+%% No line is wider than --width, and no line has characters that a terminal would not show.
 text_fits(Config) ->
     [begin
          Lines = string:split(text(Config, ["--width", integer_to_list(Width)]), "\n", all),
@@ -292,7 +293,7 @@ like(Text, Regexp) ->
 
 %%---------------------------------------------------------------------------
 
-%% Options of merge select events, here, too.
+%% The options with which `inviso merge' selects events also work here.
 options_select(Config) ->
     Logs = ?config(logs, Config),
     Slow = report({Logs, ["--min-duration", "1us", "--mfa", "inviso_exports_work:outer"]}),
@@ -343,14 +344,15 @@ data(Page) ->
                              [{capture, all_but_first, binary}, dotall]),
     inviso_trace_json:decode(Json).
 
-%% The data of the page are those of --json, which are those of SQL, and more.
+%% The page has the same data as --json, and also a timeline, charts and a profile. Other cases
+%% compare --json with the results of SQL.
 page_has_the_numbers(Config) ->
     [begin
          {_, Page} = page(Config, Input),
          Report = maps:without([<<"timeline">>, <<"charts">>, <<"profile">>], data(Page))
      end || {Input, Report} <- ?config(reports, Config)].
 
-%% The page is one file, and nothing in its data is read as HTML.
+%% The page is a single file that loads nothing else. A browser reads nothing in its data as HTML.
 page_loads_nothing(Config) ->
     {_, Page} = page(Config, {?config(logs, Config), []}),
     [1, 1, 2] = [length(binary:matches(Page, T))
@@ -362,10 +364,11 @@ page_loads_nothing(Config) ->
     {match, Urls} = re:run(Page, "[a-z]+://[^'\" ]*", [global, {capture, all, binary}]),
     [<<"http://www.w3.org/2000/svg">>] = lists:usort(lists:append(Urls)),
     #{<<"slowest_requests">> := Requests} = data(Page),
-    %% The hostile terms are in it.
+    %% The page's data has the term that looks like HTML.
     [_] = [L || #{<<"label">> := L} <- Requests, L =:= <<"<<\"</script>\">>">>].
 
-%% The timeline has all events, the flame graph all time, and each chart all hops.
+%% The timeline shows all events, the flame graph all of the time, and each chart all hops of its
+%% request.
 pictures_have_all(Config) ->
     [begin
          {_, Page} = page(Config, Input),
@@ -398,7 +401,7 @@ chart({Logs, []}, #{<<"requests">> := [#{<<"number">> := N}], <<"rows">> := Rows
 chart(_, _) ->
     ok.
 
-%% The page shows all sections, and no error.
+%% In a browser, the page shows all sections and reports no error.
 page_in_a_browser(Config) ->
     case os:find_executable("chromium") of
         false -> {skip, "no chromium"};
@@ -422,7 +425,7 @@ page_in_a_browser(Config, Chromium) ->
      || Id <- ["recorded", "functions", "slowest", "failures", "exits", "processes",
                "mailboxes", "messages", "requests", "flame", "timeline", "collections",
                "about"]],
-    %% The rows of the first screen.
+    %% The first rows of the tables are shown, with the right numbers.
     [like(Dom, ["<td class=\"name\"[^>]*>", escape(Mfa), "</td><td class=\"num\">",
                 commas(N), "</td>"])
      || [Mfa, N] <- lists:sublist(rows(<<"functions">>, [<<"mfa">>, <<"calls">>], Report), 5)],
@@ -434,14 +437,14 @@ page_in_a_browser(Config, Chromium) ->
     like(Dom, "&lt;/script&gt;"),
     nomatch = re:run(Dom, "<b>&|<b>'"),
     like(Dom, "<span [^>]*id=\"found\"[^>]*>[1-9][0-9,]* of [0-9,]+ bars; "),
-    %% There is a page, too, for a log without events.
+    %% If the log has no events, there is still a page.
     {Empty, _} = page(Config, {?config(logs, Config), ["--mfa", "no:such"]}),
     like(dom(Config, Chromium, Empty), "<html [^>]*data-ready=\"yes\"").
 
 commas(N) ->
     re:replace(integer_to_list(N), "(?<=[0-9])(?=([0-9]{3})+$)", ",", [global, {return, list}]).
 
-%% Returns the document that the browser made of the page.
+%% Opens the page in the browser. Returns the document as HTML, after the page's scripts have run.
 dom(Config, Chromium, Page) ->
     Command = "exec \"$0\" --headless --no-sandbox --disable-gpu --dump-dom "
         "--enable-logging=stderr \"$@\" 2>\"$LOG\"",

@@ -28,7 +28,8 @@ init_per_suite(Config0) ->
         Config -> recorded(Config)
     end.
 
-%% Records random programs, for all cases.
+%% Runs random programs on three nodes, and records their sequential traces. All cases use these
+%% logs.
 recorded(Config) ->
     inviso_test_lib:seed(?FUNCTION_NAME),
     Nodes = start(Config, [a, b, c]),
@@ -42,9 +43,8 @@ recorded(Config) ->
 
 end_per_suite(_Config) -> ok.
 
-%%---------------------------------------------------------------------------
-%% The example in the document of seq_trace, "Example of Use". Its token has no
-%% flag `send'.
+%% The example in the documentation of the module seq_trace, section "Example of Use". Its token
+%% does not have the flag `send'.
 
 example_of_the_seed(Config) ->
     [Node] = start(Config, [a]),
@@ -56,7 +56,7 @@ example_of_the_seed(Config) ->
     [<<"17">>] = lists:usort([L || #{<<"label">> := L} <- Events]),
     #{<<"id">> := 1, <<"cause">> := null, <<"certain">> := true,
       <<"request">> := 1} = A,
-    %% Only the send events are missing, not the events before them.
+    %% The log has no send events. Each event still has as its cause the event before the send.
     [{2, 1}, {3, 2}, {4, 3}] =
         [{I, J} || #{<<"id">> := I, <<"cause">> := J} <- [B, C, D]],
     [false, true, false] = [X || #{<<"certain">> := X} <- [B, C, D]],
@@ -64,15 +64,14 @@ example_of_the_seed(Config) ->
         [maps:get(<<"orphan">>, E, none) || E <- [B, C, D]],
     stop([Node]).
 
-%%---------------------------------------------------------------------------
-%% Random programs: the reconstructed causes are the true causes.
+%% Random programs were run. The causes that merge finds must be the true causes.
 
 random_programs(Config) ->
     Labels = ?config(labels, Config),
     {Events, Said} = events(?config(logs, Config), []),
     ct:log("~ts~n~p requests, ~p events", [Said, length(Labels), length(Events)]),
     is_the_truth(Config, Events),
-    %% Each program that ran is one request.
+    %% Each program that ran is one request, with one event that has no cause.
     Begins = [R || #{<<"cause">> := null, <<"request">> := R} <- Events],
     {N, N} = {length(Labels), length(Begins)},
     N = length(lists:usort(Begins)).
@@ -83,9 +82,9 @@ is_the_truth(Config, Events) ->
     [] = [E || #{<<"orphan">> := _} = E <- Events],
     [] = [E || #{<<"certain">> := false} = E <- Events].
 
-%% The order comes from the messages, not from the clocks. Clocks that differ are
-%% corrected: the true difference is always in the interval that is reported, and
-%% no event is earlier than its cause.
+%% The clocks of the logs differ by hours. The order of events must still be right, because it
+%% follows from the messages. Merge corrects the clocks: the true difference must be in each
+%% interval that it reports, and no event may be earlier than its cause.
 clocks_hours_apart(Config) ->
     [A, B, C] = ?config(logs, Config),
     {A1, [{_, OfA} | _]} = warped(Config, A, ["3600000000000", "0", "0", "0", "0"]),
@@ -98,12 +97,12 @@ clocks_hours_apart(Config) ->
     ct:log("~p", [Clocks]),
     [true = is_inside(W, OfA - at(T, OfB)) || #{<<"at">> := T} = W <- windows(AtB)],
     [true = is_inside(W, OfA) || W <- windows(AtC)],
-    %% With --order time, no clock is corrected, so some events are wrong.
+    %% With --order time, no clock is corrected, so some causes are wrong.
     {ByTime, _} = events(Logs, ["--order", "time"]),
     {'EXIT', _} = (catch is_the_truth(Config, ByTime)),
     false = is_map_key(<<"clocks">>, summary(Logs, ["--order", "time"])),
     [] = [E || #{<<"moved_ns">> := _} = E <- ByTime],
-    %% The clocks of this machine agree with each other.
+    %% Without changes, the clocks of the nodes agree, because all nodes run on this machine.
     {Same, _} = events(?config(logs, Config), ["--order", "cause"]),
     [] = [E || #{<<"moved_ns">> := _} = E <- Same].
 
@@ -132,8 +131,8 @@ summary(Logs, Args) ->
     {_, _, Said} = ?LIB:merge(Logs, "json", ["--summary", "json", "-q" | Args]),
     inviso_trace_json:decode(Said).
 
-%% If events are lost, no wrong cause is found: a certain cause is the true
-%% cause, and an uncertain cause happened before the event.
+%% Some events are lost. A cause that is marked as certain must be the true cause. A cause that is
+%% marked as uncertain must at least have happened before the event.
 lost_events(Config) ->
     {All, _} = events(?config(logs, Config), []),
     Before = happened_before(All),
@@ -159,7 +158,8 @@ lost_events(Config, PerMille, {Parents, _} = Before) ->
     true = PerMille < 100
         orelse lists:any(fun(E) -> is_map_key(<<"orphan">>, E) end, Events).
 
-%% Returns the cause of each event, and the event before it in the same process.
+%% Returns two maps. The first has the cause of each event, and the second the event before it in
+%% the same process.
 happened_before(Events) ->
     ById = maps:from_list([{maps:get(<<"id">>, E), name(E)} || E <- Events]),
     {Before, _} =
@@ -179,7 +179,7 @@ before(What, [K | More], {Parents, Before} = All, Seen) ->
         orelse before(What, Next ++ More, All,
                       lists:foldl(fun(N, S) -> S#{N => seen} end, Seen, Next)).
 
-%% No two events of a process have the same time.
+%% Returns a key for the event. Two events of a process never have the same time.
 name(#{<<"process">> := P, <<"ts">> := Ts, <<"payload">> := Payload}) ->
     {P, Ts, Payload}.
 
@@ -220,7 +220,7 @@ nearest(Id, ById, Ids) ->
 %%---------------------------------------------------------------------------
 %% Views of requests
 
-%% The tree of each request, as JSON and as text, shows the true hops.
+%% For each request, the hops in the tree must be the true ones, in JSON and in text.
 trees_are_the_truth(Config) ->
     Logs = ?config(logs, Config),
     Truth = ?config(truth, Config),
@@ -230,7 +230,7 @@ trees_are_the_truth(Config) ->
          {[], N} = {[{K, T, Found} || {K, Found} <- edges(Hops),
                                       T <- [maps:get(K, Truth)],
                                       T =/= Found, {T, Found} =/= {root, first}], N},
-         %% The hops have all events of the request.
+         %% The hops of the request contain all events of the request.
          Ids = [I || H <- Hops, Key <- [<<"send_id">>, <<"receive_id">>], #{Key := I} <- [H]],
          Same = lists:sort(Ids),
          Same = [I || #{<<"id">> := I, <<"request">> := R} <- Events, R =:= N],
@@ -246,7 +246,8 @@ shiviz(Logs, N) ->
                             [global, {capture, [host, clock], binary}]),
     [{Host, inviso_trace_json:decode(Clock)} || [Host, Clock] <- Found].
 
-%% The vector clocks are those of the events, which are in the same order.
+%% Checks that the vector clocks in Written are right for the events. Both lists have the same
+%% order.
 are_clocks_of(Events, Written) ->
     true = length(Events) =:= length(Written),
     {_, _} =
@@ -259,7 +260,7 @@ are_clocks_of(Events, Written) ->
                   Clock = Known#{Host => maps:get(Host, Known, 0) + 1},
                   {Now#{Host => Clock}, Sent#{Id => Clock}}
           end, {#{}, #{}}, lists:zip(Events, Written)),
-    %% A host of ShiViz is one process, and a process is one host.
+    %% Each process is one host in ShiViz, and each host is one process.
     Pairs = lists:usort([{maps:remove(<<"name">>, P), H}
                          || {#{<<"process">> := P}, {H, _}} <- lists:zip(Events, Written)]),
     true = length(Pairs) =:= length(lists:usort([P || {P, _} <- Pairs])),
@@ -288,7 +289,7 @@ hops(Logs, N, Args) ->
     false = is_map_key(<<"hop">>, Sum),
     Hops.
 
-%% Returns pairs of an event and its cause.
+%% Returns pairs {Event, Cause}, as the hops have them.
 edges(Hops) ->
     ByNumber = maps:from_list([{maps:get(<<"hop">>, H), H} || H <- Hops]),
     lists:append([edges_of(H, ByNumber) || H <- Hops]).
@@ -307,7 +308,8 @@ id_of(#{<<"message">> := Text}) ->
     [Id] = match(Text, "{id,([0-9]+)}"),
     {id, binary_to_integer(Id)}.
 
-%% Returns the cause of events in the turn of the hop. A spawn has no id.
+%% Returns the cause of the events that follow from the hop with number A. A spawn has no id, so its
+%% own cause is returned.
 turn(A, By) ->
     case By of
         #{A := #{<<"kind">> := <<"begin">>}} -> root;
@@ -319,7 +321,8 @@ text(Logs, N) ->
     {_, Bin, _} = ?LIB:merge(Logs, "text", ["--request", integer_to_list(N)]),
     Bin.
 
-%% Reads the text as its header says, and gets the same parents.
+%% Reads the tree in the text, as the text's header explains it. Each hop must have the same parent
+%% as in JSON.
 is_the_text_of(Hops, Text) ->
     {match, Lines} =
         re:run(Text, "^ *([0-9]+) ([* ])([? ]).{29}"
@@ -352,15 +355,15 @@ says_after(Rest, Depth, Above) ->
             N
     end.
 
-%% The critical path begins at the root, and each of its hops follows from the
-%% hop before.
+%% Checks the critical path: it begins at the root, and each of its hops follows from the one
+%% before.
 is_critical(Hops) ->
     [#{<<"hop">> := 1, <<"after">> := null} | More] =
         lists:sort(fun(#{<<"at_ns">> := A}, #{<<"at_ns">> := B}) -> A =< B end,
                    [H || #{<<"critical">> := true} = H <- Hops]),
     lists:foldl(fun(#{<<"after">> := A, <<"hop">> := N}, A) -> N end, 1, More).
 
-%% The list of requests agrees with their events.
+%% The list of requests must have the right numbers for the events of each request.
 list_of_requests(Config) ->
     Logs = ?config(logs, Config),
     {Events, _} = events(Logs, []),
@@ -383,16 +386,15 @@ list_of_requests(Config) ->
     {_, Text, _} = ?LIB:merge(Logs, "text", ["--requests"]),
     {match, Lines} = re:run(Text, "^ *[0-9]+ 2[0-9-]+ [0-9:.]+ ", [global, multiline]),
     true = length(Lines) =:= length(Rows),
-    %% If the memory is small, requests are listed earlier, and the output says
-    %% so if requests have later events.
+    %% With little memory, requests are listed before the log ends. If such a request has later
+    %% events, the output says so.
     {_, Small, _} = ?LIB:merge(Logs, "json", ["--requests", "--request-memory", "64k"]),
     true = length(binary:matches(Small, <<"{\"request\":">>)) =:= length(Rows).
 
 is_kind(#{<<"payload">> := [P]}, Kind) ->
     lists:prefix("{" ++ Kind ++ ",", binary_to_list(P)).
 
-%% Uncertain hops are marked, and if a request has too many hops, the output
-%% says so.
+%% Uncertain hops are marked. If a request has more hops than fit into memory, the output says so.
 trees_without_some_events(Config) ->
     [A, B, _] = Logs = ?config(logs, Config),
     {Events, _} = events([A, B], []),
@@ -434,7 +436,7 @@ is_said(N, Events, Hops, ById) ->
     {N, Same, Same} = {N, lists:sort(Ids), [I || #{<<"id">> := I} <- Events]},
     [{N, H, true} = {N, H, follows(H, By, ById)} || H <- Hops].
 
-%% The first event of a hop names the hop's parent as its cause.
+%% Checks that the first event of the hop has the hop's parent as its cause.
 follows(#{<<"kind">> := <<"begin">>, <<"after">> := null}, _, _) ->
     true;
 follows(#{<<"send_id">> := I, <<"after">> := After} = H, By, ById) ->
@@ -459,8 +461,9 @@ received_it(#{<<"receive_id">> := R}, I, ById) ->
 received_it(_, _, _) ->
     true.
 
-%% The event is in the turn that the parent begins: its receive event, an event of
-%% the same process in it, or a send event whose receive event is missing.
+%% Checks that the event Cause belongs to the turn that begins with the hop Parent. It can be the
+%% parent's receive event, or a later event of the same process in this turn. If the parent has no
+%% receive event, it can be the parent's send event.
 is_in_turn(Cause, _, #{<<"receive_id">> := Cause}, _) ->
     true;
 is_in_turn(Cause, _, #{<<"send_id">> := Cause} = Parent, _) ->
@@ -471,8 +474,8 @@ is_in_turn(Cause, After, _, By) ->
 warp(Config, Log, Args) ->
     element(1, warped(Config, Log, Args)).
 
-%% Returns a log with another clock, and by how much the clock is ahead at some
-%% times.
+%% Returns {Copy, Offsets}: a copy of the log with another clock, and pairs of a time and of how far
+%% the clock is ahead then.
 warped(Config, Log, Args) ->
     Out = ?LIB:name(Config, "w.log"),
     Tool = filename:join(filename:dirname(code:which(?MODULE)), "log_warp"),
@@ -483,7 +486,8 @@ warped(Config, Log, Args) ->
 pairs([A, B | More]) -> [{A, B} | pairs(More)];
 pairs([]) -> [].
 
-%% Runs two programs at the same time, which sometimes have the same label.
+%% Runs two random programs at the same time. For some I, their requests have the same label.
+%% Returns the labels.
 two_programs([First | _] = Nodes, I) ->
     Names = [Name || #{name := Name} <- Nodes],
     [ok = call(N, ?WORK, hire, [?WORKERS]) || N <- Nodes],
@@ -492,7 +496,8 @@ two_programs([First | _] = Nodes, I) ->
                     [] -> [{print, {id, erlang:unique_integer([positive])}}];
                     P -> [{print, {id, erlang:unique_integer([positive])}} | P]
                 end || _ <- [1, 2]],
-    %% A worker never begins two requests that events cannot distinguish.
+    %% If both requests had the same label and the same worker, events could not tell them apart. So
+    %% this is never done.
     {Starts, Labels} = case I rem 3 of
                            0 -> {[new, new], [I, I]};
                            1 -> {[w1, w2], [{shop, I}, <<"order", I>>]};
@@ -523,9 +528,9 @@ in_order(Events) ->
               Seen#{Id => E}
       end, #{}, Events).
 
-%% Returns a map from each event, {Kind, Id}, to its cause: {Kind, Id}, root, or
-%% orphan. The messages of a spawn have no id and are left out: an event that
-%% follows from such a message gets the cause of the message.
+%% Returns a map from each event, {Kind, Id}, to its cause: {Kind, Id}, root, or orphan. The
+%% messages that a spawn sends have no id, and the map leaves them out: an event that follows from
+%% such a message gets the cause of the message.
 graph(Events) ->
     ById = maps:from_list([{maps:get(<<"id">>, E), E} || E <- Events]),
     maps:from_list([{K, parent(E, ById)} || E <- Events, (K = key(E)) =/= none]).
@@ -542,7 +547,8 @@ parent(#{<<"cause">> := Cause}, ById) ->
         Key -> Key
     end.
 
-%% In a spawn, the arguments have ids of messages to come.
+%% The payload of a spawn signal contains the new process's actions, whose ids belong to later
+%% events.
 key(#{<<"signal">> := <<"spawn", _/binary>>}) ->
     none;
 key(#{<<"payload">> := [Payload]}) ->
@@ -561,12 +567,12 @@ equal(Truth, Graph) ->
                 is_map_key(K, Graph) orelse not is_to_the_dead(K, Truth)],
     {[], []} = {Wrong, maps:keys(Graph) -- maps:keys(Truth)}.
 
-%% The VM has no event for an answer to a process that has ended meanwhile.
+%% The VM makes no send event for an answer whose receiver has already ended.
 is_to_the_dead({send, Id}, Truth) -> not is_map_key({'receive', Id}, Truth);
 is_to_the_dead(_, _) -> false.
 
-%% Events of a process before its first received message follow from the first
-%% event of the request.
+%% In a process that has not yet received a message, events follow from the first event of its
+%% request.
 same(T, T, _) -> true;
 same(root, {_, _} = K, Begins) -> is_map_key(K, Begins);
 same(_, _, _) -> false.

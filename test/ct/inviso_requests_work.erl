@@ -30,7 +30,7 @@ several(Size, Kind, World) ->
     N = rand:uniform(3),
     lists:append([some((Size - N) div N, Kind, World) || _ <- lists:seq(1, N)]).
 
-%% The value is a list with one action or without actions.
+%% Returns a list of one action, or the empty list.
 some(Size, Kind, World) ->
     case rand:uniform(10) of
         1 ->
@@ -49,8 +49,8 @@ some(Size, Kind, World) ->
 
 start_process(Size, Kind, {Nodes, _} = World) ->
     Actions = several(Size, transient, World),
-    %% The spawning of a process on the same node multiplies its parent's
-    %% serial by 16, which has 60 bits.
+    %% The number of spawns is limited: a spawn on the same node multiplies the parent's serial by
+    %% 16, and a serial has 60 bits.
     Left = get(spawns),
     Node = case pick([here | Nodes]) of
                here when Left =:= 0 -> pick(Nodes);
@@ -83,7 +83,7 @@ id() ->
 worker(I) ->
     list_to_atom("w" ++ integer_to_list(I)).
 
-%% Returns how often done/0 will count in all nodes together.
+%% Returns the total that done/0 will give, summed over all nodes.
 actions(Program) ->
     lists:sum([1 + more(A) || A <- Program]).
 
@@ -120,7 +120,7 @@ stop() ->
 %%---------------------------------------------------------------------------
 %% On a node: workers
 
-%% Starts new workers, whose counters for serials are 0.
+%% Replaces the workers by new processes. The VM's counters for serials start at 0 in a new process.
 hire(N) ->
     Self = self(),
     Pid = spawn(fun() -> boss(Self, N) end),
@@ -162,7 +162,7 @@ replace(Name) ->
                 end),
     receive {Pid, ok} -> ok end.
 
-%% Starts the request in a worker, or in a process of its own.
+%% Starts the request: in a worker, or in a new process if the first argument is `new'.
 start(new, Label, Flags, Actions) ->
     spawn(fun() -> begin_request(Label, Flags, Actions) end),
     ok;
@@ -177,7 +177,7 @@ begin_request(Label, Flags, Actions) ->
     act(Actions),
     seq_trace:set_token([]).
 
-%% Returns when the worker has taken all messages from its queue.
+%% Returns when each worker has taken all its messages from its queue.
 settle(N) ->
     [begin
          Ref = make_ref(),
@@ -189,7 +189,7 @@ settle(N) ->
 done() ->
     ets:lookup_element(?TABLE, done, 2).
 
-%% Returns pairs {Event, Cause}, each of the form {Kind, Id}.
+%% Returns what the processes noted themselves: pairs {Event, Cause}, each of the form {Kind, Id}.
 truth() ->
     ets:tab2list(?TABLE) -- [{done, done()}].
 

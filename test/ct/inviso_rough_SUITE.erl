@@ -19,7 +19,7 @@
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
 
-%% Calls that no other process makes: lists:last/1, without returns.
+%% A spec for calls of lists:last/1, which no other process makes. It asks for no returns.
 -define(CALLS, "lists:last/1 [{'_',[],[]}]").
 
 all() ->
@@ -72,8 +72,8 @@ burst(Node, Thousands) ->
                " lists:foreach(fun lists:last/1, Ls) end, lists:seq(1, " ++
                    integer_to_list(Thousands) ++ ")).").
 
-%% Returns how many events the JSON has. It may also have objects about events that
-%% came after the limit.
+%% Returns the number of events in the JSON. The JSON may also have objects that count events after
+%% the limit.
 shown(Json) ->
     {Lost, Events} = lists:partition(fun(J) -> is_map_key(<<"lost">>, J) end,
                                      ?LIB:json(Json)),
@@ -105,8 +105,8 @@ says(Text, Pattern) ->
 %%---------------------------------------------------------------------------
 %% Floods
 
-%% The log has at most a few events more than the limit, because threads take
-%% leases of the limit.
+%% The log has a few events more than the limit at most: each thread takes a part of the limit, a
+%% lease, in advance.
 events_hold_in_a_flood(Config) ->
     Node = a_node(Config),
     Before = inviso_footprint:of_node(Node),
@@ -120,13 +120,14 @@ events_hold_in_a_flood(Config) ->
         run(Config, Node, ["record", "--events", "100k", "--json", "-o", "o",
                            ?CALLS]),
     #{<<"recorded">> := N} = last_json(Summary),
-    %% Fewer events are possible, because threads may end with unused leases.
+    %% The log can have fewer events than the limit, because some threads end before they have used
+    %% their leases.
     true = N =< 100000 andalso N > 99000,
     true = ?NODE:call(Node, erlang, exit, [Flood, kill]),
     [] = inviso_footprint:left(Before, Node, 90000).
 
-%% The node's memory is as before, and each event is recorded or counted. `make
-%% soak' makes ten million.
+%% Afterwards the node uses no more memory than before, and each event is recorded or counted as
+%% lost. `make soak' makes ten million events.
 millions_of_events(Config) ->
     Thousands = inviso_test_lib:soak(1000, 10000),
     Node = a_node(Config),
@@ -159,7 +160,7 @@ peak(Node, Burst, Cmd, Peak) ->
         true -> timer:sleep(50), peak(Node, Burst, Cmd, More)
     end.
 
-%% The spooler is stopped until the rings are full. An event takes about 20 bytes.
+%% The spooler is paused by SIGSTOP until the rings are full. An event takes about 20 bytes.
 events_are_lost(Config) ->
     Node = a_node(Config),
     {Buffer, Thousands} = inviso_test_lib:soak({"4M", 300}, {"16M", 1500}),
@@ -179,7 +180,7 @@ events_are_lost(Config) ->
          #{<<"produced">> := Made, <<"lost">> := Lost} =
              balanced(last_json(Facts)),
          true = Lost > 0,
-         %% `inviso trace' shows each loss at its place among the events.
+         %% The output of `inviso trace' has each loss at its place among the events.
          [Lost = lists:sum([N || #{<<"lost">> := N, <<"reason">> := _} <-
                                      ?LIB:json(Out)])
           || hd(Args) =:= "trace"]
@@ -225,7 +226,7 @@ overload_ends_it(Config) ->
     says(Recorded, "memory"),
     [] = inviso_footprint:left(Before, Node, 90000).
 
-%% Commands that begin at the same time differ in their node names.
+%% Commands that start at the same time have different node names.
 commands_at_once(Config) ->
     Node = a_node(Config),
     Cmds = [start(Config, Node, ["status", "--json"]) || _ <- lists:seq(1, 8)],
@@ -235,8 +236,8 @@ commands_at_once(Config) ->
 %%---------------------------------------------------------------------------
 %% Difficult tracees
 
-%% A process calls again and again with a huge argument, for instance 100 MB. A
-%% slow machine needs seconds to build the argument: the trace begins after it.
+%% A process calls a function again and again with a huge argument, for instance of 100 MB. A slow
+%% machine needs seconds to build the argument, so the trace begins after that.
 huge_terms(Config) ->
     Node = a_node(Config),
     [begin
@@ -260,8 +261,8 @@ huge_terms(Config) ->
                      " lists:seq(1, 3000000))",
                      "list_to_tuple(lists:seq(1, 3000000))"]].
 
-%% The packet at the end of the log is larger than one answer to the command's
-%% request for the log.
+%% The last packet of the log is larger than the part of the log that the command gets with one
+%% request.
 thousands_of_threads(Config) ->
     Node = a_node(Config, #{args => ["+S", "1024:2", "+SDcpu", "1024:2",
                                      "+SDio", "1024"]}),
@@ -307,8 +308,8 @@ sensitive_process(Config) ->
                            "lists:last/1"]),
     says(Only, "sensitive").
 
-%% The reader pauses for longer than the node's tick time. The connection stays,
-%% and all events are printed when the reader continues.
+%% The reader of the command's output pauses for longer than the node's tick time. The connection to
+%% the node stays, and all events are printed when the reader continues.
 output_is_not_read_for_a_while(Config) ->
     Node = a_node(Config, #{args => ["-kernel", "net_ticktime", "4"]}),
     _ = ?NODE:workload(Node, {worker, 1}),
@@ -320,7 +321,7 @@ output_is_not_read_for_a_while(Config) ->
     3000 = length([E || #{<<"tag">> := _} = E <- ?LIB:json(Out)]),
     #{<<"shown">> := 3000, <<"lost">> := 0} = last_json(Err).
 
-%% The node is stopped for a time that is shorter than any deadline.
+%% SIGSTOP pauses the node for 2 seconds, which is shorter than every deadline.
 node_is_stopped_for_a_while(Config) ->
     #{os_pid := OsPid} = Node = a_node(Config),
     _ = ?NODE:workload(Node, {worker, 5}),
@@ -397,8 +398,8 @@ count_lines(Fd, {ok, Line}, Last, Events, Lost) ->
     #{<<"lost">> := N} = inviso_trace_json:decode(string:trim(Line)),
     count_lines(Fd, file:read_line(Fd), Last, Events, Lost + N).
 
-%% The last calls are in the log and the first are not. The node has one
-%% scheduler, because each scheduler keeps its own newest events.
+%% The log has the last calls and not the first ones. The node has one scheduler, because each
+%% scheduler has a ring of its own for its newest events.
 flight_recorder(Config) ->
     Node = a_node(Config, #{args => ["+S", "1:1"]}),
     Cmd = start(Config, Node, ["record", "--keep", "newest", "--for", "200s",
@@ -427,18 +428,18 @@ detached(Config) ->
         run(Config, Node, ["record", "--detach", "--for", "250s", "--name",
                            "night", ?CALLS]),
     says(Started, "night"),
-    %% A second recording cannot have the name of one that runs.
+    %% A second recording cannot have the name of a running recording.
     #{status := Taken, err := Why} =
         run(Config, Node, ["record", "--detach", "--for", "10s", "--name",
                            "night", "lists:append/2"]),
     true = Taken =/= 0,
     says(Why, "night"),
     burst(Node, 100),
-    %% This is longer than the dead man's time.
+    %% The pause is longer than the dead man's time.
     timer:sleep(13000),
     burst(Node, 100),
     ?LIB:until(fun() -> recorded(Config, Node) =:= 200000 end),
-    %% A recording that still runs is not fetched.
+    %% `inviso fetch' refuses a recording that still runs.
     #{status := Running} = run(Config, Node, ["fetch", "night"]),
     true = Running =/= 0,
     #{status := 0} = run(Config, Node, ["stop", "night"]),
@@ -470,7 +471,7 @@ detached_and_removed(Config) ->
                            "x", ?CALLS]),
     #{status := 0} = run(Config, Node, ["stop", "--remove", "x"]),
     [] = inviso_footprint:left(Before, Node, 90000),
-    %% A recording that ends by itself keeps its log, and stops tracing.
+    %% A recording that reaches its time limit stops tracing and leaves its log on the node.
     #{status := 0} =
         run(Config, Node, ["record", "--detach", "--for", "3s", "--name",
                            "y", ?CALLS]),
@@ -483,8 +484,8 @@ detached_and_removed(Config) ->
     #{status := 0} = run(Config, Node, ["fetch", "y", "-o", "o"]),
     [] = inviso_footprint:left(Before, Node, 90000).
 
-%% The first fetch is interrupted by a limit on the size of files, as by a kill
-%% or a full disk. The next fetch continues.
+%% The first fetch is interrupted by a limit on the size of files. A kill or a full disk has the
+%% same effect. The next fetch continues where the first one ended.
 fetch_is_interrupted(Config) ->
     Node = a_node(Config),
     Before = inviso_footprint:of_node(Node),
@@ -534,12 +535,12 @@ record_cannot_fetch(Config) ->
     ok = ?LIB:signal(Cmd, "INT"),
     #{status := 1, err := Err} = ?LIB:wait(Cmd, 100000),
     says(Err, "stay on the nodes .*inviso fetch -n .* much -o "),
-    %% This is longer than the dead man's time.
+    %% The pause is longer than the dead man's time.
     timer:sleep(12000),
     #{status := Status} = run(Config, Node, ["fetch", "much", "-o", Dir]),
     true = lists:member(Status, [0, 7]),
     [_] = filelib:wildcard(filename:join(Dir, "*.log")),
-    %% The command refuses to record if the log's file exists already.
+    %% `inviso record' refuses to start if the file for the log exists already.
     #{status := 1, err := There} =
         run(Config, Node, ["record", "--name", "much", "--for", "200s", "-o",
                            Dir, ?CALLS]),

@@ -68,7 +68,7 @@ groups_are_listed(Config) ->
     #{status := 0, out := Out, err := Err} =
         Dry(["shop_*:handle_*/3", "app(shop)",
              "behaviour(gen_server):handle_call/3", "shop_cart:handle_*"]),
-    %% Both modules have the functions module_info/0 and module_info/1.
+    %% The numbers include module_info/0 and module_info/1 of both modules.
     ok = has(Out, ["10 functions,",
                    "shop_*:handle_*/3: 2 modules, 2 functions\n"
                    "    shop_cart: handle_call/3\n"
@@ -101,7 +101,8 @@ otp_and_many_functions_need_yes(Config) ->
     #{status := 0, out := One} =
         run(Config, ["trace", "--dry-run", "--yes", "lists*:seq/2"]),
     ok = has(One, ["1 function,"]),
-    %% shop_many has 9999 functions and its module_info: shop_* selects 10 001.
+    %% The module shop_many has 9999 functions and two module_info functions: shop_* selects 10 001
+    %% functions.
     ok = module(Config, shop_many,
                 [["f", integer_to_list(N), "() -> ok.\n"]
                  || N <- lists:seq(1, 9999)]),
@@ -114,7 +115,7 @@ otp_and_many_functions_need_yes(Config) ->
     ok = has(Note, ["more than 10000 need --yes"]),
     #{status := 5} = run(Config, ["trace", "--yes", "--for", "1s", "shop_*"]).
 
-%% Modules that are loaded during the trace, and new functions of modules that are
+%% The trace includes modules that are loaded while it runs, and new functions of modules that are
 %% loaded again.
 code_that_is_loaded_later_is_traced(Config) ->
     ok = shop(Config),
@@ -149,7 +150,7 @@ code_that_is_loaded_later_is_traced(Config) ->
     [nomatch = string:find(Out, W) || W <- ["other(2)", "ship_other(4)"]],
     nomatch = string:find(Err, "shop_other").
 
-%% A rule with a group applies to the functions that the group names.
+%% The rule `failed' or `slow' applies to all functions that the group selects.
 slow_calls_of_groups(Config) ->
     ok = shop(Config),
     [begin
@@ -186,8 +187,8 @@ records_of_other_modules(Config) ->
                 ok = has(Out, ["shop_ship:ship(#order{id = 7,qty = 1,who = x})"]),
                 nomatch = string:find(Out, "id = 2,")
         end,
-    %% The module that is traced has no definition of the record. The node reads the
-    %% module that the spec names.
+    %% The record is not defined in the traced module. The node reads the definition from the module
+    %% that the spec names.
     Traced(["shop_ship:ship(shop_cart#order{id = 7})"]),
     Traced(["shop_ship:ship(X) when shop_cart#order.id == 2, X#order.id == 7"]),
     Beam = filename:join(?config(dir, Config), "shop_cart.beam"),
@@ -249,7 +250,7 @@ one_grammar_live_and_offline(Config) ->
         ?LIB:run(opts(Config), ["merge", ?config(dir, Config)]),
     ok = has(Empty, ["no *.log"]).
 
-%% Records while Work runs. Returns the log, alone in its directory.
+%% Records while Work runs. Returns the path of the log, which is the only file in its directory.
 recorded(Config, Name, Specs, Work) ->
     Dir = filename:join(maps:get(home, ?config(node, Config)),
                         Name ++ integer_to_list(erlang:unique_integer([positive]))),
@@ -259,14 +260,14 @@ recorded(Config, Name, Specs, Work) ->
     #{status := 0} = run(Config, ["fetch", "--stop", "-o", Dir, Name]),
     filename:join(Dir, name(Config) ++ "-" ++ Name ++ ".log").
 
-%% Returns the calls that merge shows: functions with arguments.
+%% Returns the calls that `inviso merge' shows, as {Function, Arguments}.
 calls(Config, Args) ->
     #{out := Out} = ?LIB:run(opts(Config), ["merge", "--json" | Args]),
     [{F, A} || #{<<"tag">> := <<"call">>, <<"function">> := F, <<"args">> := A}
                    <- ?LIB:json(Out)].
 
-%% A name selects messages that are sent to the name, and to the pid of the process
-%% whose name is known.
+%% A selector with a registered name selects the messages that are sent to the name. It also selects
+%% those sent to the pid, if the log says which pid has the name.
 receivers_by_name(Config) ->
     ok = shop(Config),
     Echo = call(Config, erlang, spawn, [timer, sleep, [infinity]]),

@@ -89,8 +89,7 @@ forms_select_the_same(Config) ->
 
 random_selectors_select_the_same(Config) ->
     Counts = [random(Config) || _ <- lists:seq(1, inviso_test_lib:soak(1500, 50000))],
-    %% Between a twentieth and a half of the calls are selected. So the test has
-    %% cases of both kinds.
+    %% Between 5 % and 50 % of the calls are selected, so both results are tested.
     {Yes, All} = {lists:sum([Y || {Y, _} <- Counts]),
                   lists:sum([N || {_, N} <- Counts])},
     ct:pal("~b of ~b calls are selected", [Yes, All]),
@@ -102,8 +101,8 @@ random(Config) ->
     _ = [same = different(Elixir, Args, Config) || Elixir =/= none],
     {ok, _, Spec} = on_node(Erlang),
     Answers = [answer(Spec, A) || A <- Args],
-    %% send(x1) is also valid in Erlang, where x1 is an atom. So for messages
-    %% only the text in Erlang's syntax has one meaning.
+    %% In Elixir's syntax x1 is a variable, but send(x1) is also valid in Erlang, with an atom. So
+    %% the Elixir text is compared only for calls: it begins with a capital S.
     _ = [begin
              {ok, _, Other} = on_node(Elixir),
              {Erlang, Elixir, Answers} =
@@ -124,10 +123,9 @@ changed_texts_select_the_same(Config) ->
                                      end),
                  {Text, Args}
              end || _ <- lists:seq(1, inviso_test_lib:soak(1500, 50000))],
-    %% Differences that are not errors: a record is found by the name of the
-    %% module, which may have changed. A message that is invalid in one notation
-    %% can be valid in the other. Erlang also accepts numbers such as 1.2_5, and
-    %% integer(X) for is_integer(X).
+    %% Some texts may differ and are left out. A record is found by the name of the module, which
+    %% may have changed. A message that is invalid in one notation can be valid in the other. Erlang
+    %% also accepts numbers such as 1.2_5, and integer(X) for is_integer(X).
     Left = "rec|send|[0-9]_|is_[,;]",
     [] = [D || {T, Args} <- Cases, re:run(T, Left) =:= nomatch,
                D <- [different(T, Args, Config)], D =/= same].
@@ -178,7 +176,8 @@ some_args() ->
      [10.25, 1.5e10, 255, 10, 0.125],
      [a, 1, 1, 2, 3], [a, 1, 2, 2, 3], [[a, b | "x"], 1], [2]].
 
-%% Returns `same', or the text with both results.
+%% Compares the node's parser with the command's parser. Returns `same', or the text with both
+%% results.
 different(Text, Args, Config) ->
     Node = on_node(Text),
     Command = in_command(Text, Config),
@@ -198,7 +197,7 @@ answer(Spec, Args) ->
         {error, Why} -> {error, Why}
     end.
 
-%% Returns the parser's result in the form of the other parser's.
+%% Returns the result of the node's parser in the form that the command's parser returns.
 on_node(Text) ->
     case inviso_spec:parse(unicode:characters_to_binary(Text)) of
         {ok, #{kind := call} = Spec} ->
@@ -253,5 +252,5 @@ wild(false, Name) -> Name.
 arity(-1) -> '_';
 arity(A) -> A.
 
-%% Removes the actions, which on_node/1 does not return as functions.
+%% Removes the actions of the clauses, because the results of on_node/1 have none.
 without(Spec) -> [{H, G, []} || {H, G, _} <- Spec].

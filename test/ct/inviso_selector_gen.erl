@@ -92,7 +92,7 @@ leaf(G) ->
             variable(term(2), G)
     end.
 
-%% Returns the tail of a list: a variable that is bound to a list.
+%% Returns the pattern for the tail of a list: a variable that is bound to a list.
 leaf_list(G) -> variable(pick(["", "abc", [x, 1]]), G).
 
 variable(Value, #g{vars = Vars} = G) ->

@@ -61,8 +61,9 @@ end_per_testcase(_Case, _Config) ->
     _ = seq_trace:set_system_tracer(false),
     ok.
 
-%% Each function, message and section of the document has a case here that begins
-%% with its name and that Common Test runs, and each of these cases is in the list.
+%% Each function, message and section of the document has at least one case in the list. The case's
+%% name begins with its name. Common Test runs each listed case, and each case of this suite is
+%% listed.
 names_of_the_document(Config) ->
     {ok, Names} = file:consult(filename:join(?config(data_dir, Config),
                                              "document.names")),
@@ -74,7 +75,7 @@ names_of_the_document(Config) ->
     [] = Listed -- lists:usort(Listed),
     Here = lists:append([Cases || {_, _, Cases} <- groups()]),
     [] = Here -- Listed,
-    %% The functions are those of this release.
+    %% The list has exactly the functions that seq_trace exports in this release.
     Exports = [atom_to_list(F) ++ "/" ++ integer_to_list(A)
                || {F, A} <- seq_trace:module_info(exports), F =/= module_info],
     {Same, Same} = {lists:sort(Exports),
@@ -91,7 +92,8 @@ is_run(Case) ->
                  lists:member(Case, Cases)]
         andalso erlang:function_exported(?MODULE, Case, 1).
 
-%% "print/2" is print_2, {print, ...} is message_print, "Trace Token" is trace_token.
+%% For instance, print/2 has the case print_2, {print, ...} has message_print, and "Trace Token" has
+%% trace_token.
 is_named(message, Name, Case) ->
     {match, [Kind]} = re:run(Name, "^{'?([a-z]+)", [{capture, [1], list}]),
     lists:prefix("message_" ++ Kind, atom_to_list(Case));
@@ -173,7 +175,7 @@ set_token_2_timestamps(Config) ->
     Kinds = [none, monotonic, strict, timestamp, strict, monotonic],
     Kinds = [Info || E <- Events, {print, _, _, _, Info} <- [element(3, E)]],
     Kinds = [kind(E) || E <- Events],
-    %% All monotonic times are of one clock, so they are close to each other.
+    %% All monotonic times come from the same clock, so they are close to each other.
     Mono = [T || {_, _, _, T} <- Events, is_integer(T)]
         ++ [T || {_, _, _, {T, _}} <- Events],
     2 = length(lists:usort([T div 1000000000000000 || T <- Mono])) + 1.
@@ -296,7 +298,8 @@ reset_trace_0_of_others(Config) ->
     [{17, {print, {1, 2}, Q, [], 1}}, {17, {print, {1, 3}, Q, [], 2}},
      {18, {print, {0, 1}, Q, [], again}}] = [{L, I} || {seq_trace, L, I} <- Events].
 
-%% Receives no message, which would change the token.
+%% Waits for the reset without receiving a message, because a received message would change the
+%% token.
 until_reset() ->
     case seq_trace:get_token() of
         [] -> ok;
@@ -320,7 +323,7 @@ set_system_tracer_1(Config) ->
     Process ! stop,
     port_close(Port),
     #{recorded := 0} = ?LIB:close(Tracer),
-    %% A closed tracer cannot be set.
+    %% After the tracer is closed it cannot be set again.
     {'EXIT', _} = (catch seq_trace:set_system_tracer(Tracer)),
     ok.
 
@@ -336,7 +339,7 @@ get_system_tracer_0(Config) ->
       fun() -> seq_trace:get_system_tracer() =:= false end).
 
 %%---------------------------------------------------------------------------
-%% Messages. In each case the token has only the flag of this message.
+%% Messages. The token has only the flag of the message that the case tests.
 
 %% "{send, Serial, From, To, Message}"
 message_send(Config) -> message(Config, send).
@@ -488,8 +491,8 @@ serial(Config) ->
          end || {Name, P} <- maps:to_list(Pids)],
     true = length(Expected) > 100.
 
-%% "The counter can reach its limit (27 bits)." Today the VM's limit is higher:
-%% serials of more than 27 bits are recorded, and give the order of events.
+%% "The counter can reach its limit (27 bits)." Today the VM's limit is higher: inviso records
+%% serials of more than 27 bits, and derives the order of events from them.
 serial_beyond_27_bits(Config) ->
     Max = 1 bsl 27 - 1,
     run(Config, fun() ->
@@ -505,13 +508,13 @@ serial_beyond_27_bits(Config) ->
                    {17, {'receive', {Max - 1, Max + 1}, P, P, message}},
                    {17, {print, {Max + 1, Max + 2}, P, [], beyond}}]
         end),
-    %% The log does not have the event before the first serial, so its cause is
-    %% not certain.
+    %% The first event has serial Max and follows from an event with serial Max - 1, which is not in
+    %% the log. So its cause is not certain.
     [{null, false}, {1, false}, {2, true}, {3, true}] =
         [{C, Certain} || #{<<"cause">> := C, <<"certain">> := Certain} <- causes(Config)].
 
-%% The events, in one possible order. A message is received after it was sent.
-%% Each process begins with a token.
+%% Returns random actions of all processes, in one possible order. A message is received after it
+%% was sent. Each process begins with a token.
 script(0, _, Queued) ->
     [{To, recv, Id} || {To, Id} <- Queued];
 script(N, Names, Queued) ->
@@ -537,7 +540,8 @@ player(Name, Script, Starter) ->
     seq_trace:set_token([]),
     Starter ! {self(), done}.
 
-%% Returns the events. The state of a process is prev_cnt, curr_cnt.
+%% Returns the events that the actions make by the document's algorithm. The state of a process is
+%% {prev_cnt, curr_cnt, _}.
 model([], _, _) ->
     [];
 model([{P, recv, Id} | Script], State, Sent) ->
@@ -612,12 +616,11 @@ ports(Config) ->
      {'receive', {1, Answer}, Server, Client, {Server, <<"question">>}}] =
         [Info || {seq_trace, 17, Info} <- Events],
     true = ToPort < Answer,
-    %% The messages that the server sends follow from the message that it has
-    %% received.
+    %% Both messages of the server follow from the message that it received.
     [{null, true}, {1, true}, {2, true}, {2, true}, {4, true}] =
         [{C, Certain} || #{<<"cause">> := C, <<"certain">> := Certain} <- causes(Config)].
 
-%% A process that controls a port whose program answers each request.
+%% Starts a process that controls a port. The port's program sends back what it gets.
 controller(Client) ->
     spawn(fun() ->
                   Port = open_port({spawn, "cat"}, [{packet, 4}, binary]),
@@ -636,9 +639,9 @@ control(Port, Clients) ->
             control(Port, Clients ++ [Client])
     end.
 
-%% The controller has sent several requests to the port before the first answer comes.
-%% Each answer has the label of its own request, and follows from its own message. No
-%% serial is used twice.
+%% The controller sends several requests to the port before the first answer comes. Each answer has
+%% the label of its request, and its cause is the message with this request. No serial is used
+%% twice.
 ports_of_several_requests(Config) ->
     Labels = [{order, 1}, none, "two", {order, 3}, {order, 1}],
     {Server, Events} =
@@ -656,7 +659,7 @@ ports_of_several_requests(Config) ->
                             From =:= Server],
     8 = length(Sent),
     8 = length(lists:usort([Cur || {Cur, _} <- Sent])),
-    %% Each answer goes to the client from which its message came.
+    %% The controller sends each answer to the client that sent the request.
     Questions = [{Label, Cur, Client}
                  || {seq_trace, Label, {'receive', {_, Cur}, Client, P, _}} <- Events,
                     P =:= Server],
@@ -679,7 +682,7 @@ client(Server, Label) ->
             end
     end.
 
-%% The port's answer goes to another process than the one that sent the data.
+%% The process that gets the port's answer is not the process that sent the data.
 ports_of_another_process(Config) ->
     {[P, Q], Events} =
         traced(Config,
@@ -701,7 +704,8 @@ ports_of_another_process(Config) ->
     [{print, {0, 1}, P, [], asked}, {print, {Prev, Cur}, Q, [], answered}] =
         [Info || {seq_trace, 17, Info} <- Events],
     true = Prev > 0 andalso Prev < Cur,
-    %% A port's message is no event, so the answer begins a request, which is marked.
+    %% A message from a port makes no event. So the answer begins a request of its own, whose cause
+    %% is marked as not certain.
     [#{<<"request">> := 1, <<"certain">> := true},
      #{<<"request">> := 2, <<"cause">> := null, <<"certain">> := false}] =
         causes(Config).
@@ -718,8 +722,7 @@ ports_that_send_lists(Config) ->
                         end,
                         {label, 17} = seq_trace:get_token(label),
                         _ = [{F, true} = seq_trace:get_token(F) || F <- ?ALL],
-                        %% If the data have no token, from_port/1 removes the
-                        %% process's token.
+                        %% If the data have no token, from_port/1 sets the process's token to empty.
                         [0, 0, 0, 0, $x] = inviso_seq:from_port("\0\0\0\0\0\0\0\0x"),
                         [] = seq_trace:get_token(),
                         <<0:32>> = iolist_to_binary(inviso_seq:to_port([]))
@@ -737,7 +740,7 @@ ports_and_wrong_data(Config) ->
                                  info({Pid, {1, l, {0, 1 bsl 64}}}),
                                  info({Pid, {1, l, {-1, 1}}}), info({Pid, none}),
                                  info(none), info({a, {1, l, {0, 1}}}),
-                                 %% an atom that the node does not know
+                                 %% The data name an atom that the node does not know.
                                  <<12:32, 131, 100, 0, 8, "no_such_">>],
                         _ = [{W, badarg, true} = {W, R, is_explained(R, S)}
                              || W <- Wrong, {R, S} <- [from_port(W)]],
@@ -788,7 +791,7 @@ kind_of(#{<<"payload">> := [Payload]}) ->
     {match, [Kind]} = re:run(Payload, "^{'?([a-z]+)", [{capture, [1], binary}]),
     Kind.
 
-%% Opens the log in a process that lives as long as the node.
+%% Opens the log in a process that closes the log when it gets a `stop' message.
 remote_start(Log) ->
     Self = self(),
     spawn(fun() ->
@@ -834,8 +837,8 @@ seq_server() ->
             From ! answer
     end.
 
-%% The code of the document, with the system tracer of the document and with a tracer
-%% of inviso: the printed output is the same.
+%% Runs the document's code with the document's system tracer and with inviso's tracer. Both print
+%% the same text.
 example_of_use(Config) ->
     Source = filename:join(?config(data_dir, Config), "seqex.erl"),
     {ok, seqex, Beam} = compile:file(Source, [binary]),
@@ -851,7 +854,8 @@ example_of_use(Config) ->
     %% test/0 starts the document's own tracer.
     {Theirs, _} = printed(fun() -> seqex:test(), whereis(call_server) end, 8, Document),
     Theirs = Document,
-    %% Does what test/0 does, but with inviso's tracer instead of start/0.
+    %% The function does what test/0 does, but starts inviso's tracer instead of the document's
+    %% tracer.
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
     ok = inviso_seq:start(Tracer),
@@ -872,7 +876,7 @@ example_of_use(Config) ->
             end,
     {Ours, _} = printed(Print, 8, Document),
     Ours = Document,
-    %% The command's text format has the same lines in its own words.
+    %% The text format of `inviso merge' has the same four events, in other words.
     Lines = [as_in_the_document(L, P, S) || L <- text(Log)],
     ["seq_trace 17 print {0,1} <0.30.0> to [] \"**** Trace Started ****\"",
      "seq_trace 17 'receive' {0,2} <0.30.0> to <0.31.0> {<0.30.0>,the_message}",
@@ -880,8 +884,8 @@ example_of_use(Config) ->
      "seq_trace 17 'receive' {2,4} <0.31.0> to <0.30.0> {ack,{received,the_message}}"] =
         Lines.
 
-%% Runs a function whose output, and that of its processes, is collected. The function
-%% returns the pid of the process call_server. Returns N lines.
+%% Runs a function, and collects its output and that of the processes that it starts. The function
+%% returns the pid of call_server. Returns the lines for comparison, and the text itself.
 printed(Fun, N, Document) ->
     Self = self(),
     Leader = spawn_link(fun() -> collect([], N, Self) end),
@@ -891,7 +895,7 @@ printed(Fun, N, Document) ->
                                end),
     Server = receive {'DOWN', Ref, process, Pid, {returned, S}} -> S end,
     Text = receive {Leader, Chars} -> Chars end,
-    %% The server's client is named in its first line.
+    %% The first line begins with the pid of the client.
     {match, [Client]} = re:run(Text, "^17:(<[0-9.]+>)", [{capture, [1], list}]),
     Lines = [as_in_the_document(L, Client, Server)
              || L <- string:lexemes(Text, "\n")],
@@ -902,7 +906,7 @@ printed(Fun, N, Document) ->
     N = length(Document),
     {Lines, Text}.
 
-%% An IO server that accepts output only.
+%% An I/O server that handles only output.
 collect(Text, N, To) ->
     case length(string:lexemes(lists:flatten(Text), "\n")) of
         N when hd(Text) =/= [] ->

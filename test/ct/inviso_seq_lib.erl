@@ -13,8 +13,8 @@ token(Label, Flags) ->
     _ = [seq_trace:set_token(F, true) || F <- Flags],
     ok.
 
-%% Runs a function in a process of its own, and compares the recorded events. Returns
-%% the pid.
+%% Runs a function in a new process, and compares the recorded events with the expected ones.
+%% Returns the pid of the process.
 run(Config, Fun, Expected) ->
     {Pid, Events} = traced(Config, fun() -> _ = Fun(), self() end),
     Want = [{seq_trace, Label, Info} || {Label, Info} <- Expected(Pid)],
@@ -33,7 +33,7 @@ traced(Config, Fun) ->
     {returned, Value} = Result,
     {Value, entries(Log)}.
 
-%% Returns the events of a log as a tracer process would get them.
+%% Returns the events of a log, in the form in which a tracer process would get them.
 entries(Log) ->
     Self = self(),
     Ref = make_ref(),
@@ -41,7 +41,7 @@ entries(Log) ->
     {ok, N} = inviso_lfm:merge([{node(), [{trace_log, [Log]}]}], Work, none),
     [receive {Ref, Entry} -> Entry end || _ <- lists:seq(1, N)].
 
-%% Returns the events of the log that traced/2 has made, with their causes.
+%% Returns the events of the log that this process's last call of traced/2 made, with their causes.
 causes(_Config) ->
     json([get(log)]).
 

@@ -81,7 +81,7 @@ init_per_testcase(_, Config) ->
 
 end_per_testcase(a_node_is_killed, _) -> ok;
 end_per_testcase(_, Config) ->
-    %% Whether the case failed or not, no node has a trace of the command.
+    %% No node may still have a trace of the command, even if the case has failed.
     released(Config, ?config(nodes, Config)).
 
 %%---------------------------------------------------------------------------
@@ -93,7 +93,7 @@ names(Config) ->
     lists:append(lists:join(",", [maps:get(name, N)
                                   || N <- ?config(nodes, Config)])).
 
-%% Returns the nodes to which a checkout of the first node sends messages.
+%% Returns the two nodes to which a checkout sends messages from the first node.
 others(Config) ->
     [_, Shop, Stock] = ?config(names, Config),
     {Shop, Stock}.
@@ -117,8 +117,8 @@ checkouts(Config, Ids) ->
     [Web | _] = ?config(nodes, Config),
     ok = call(Web, ?WORK, checkouts, [Ids, others(Config)]).
 
-%% Returns the footprints of the nodes before a test. Code of an earlier command
-%% may still be loaded.
+%% Returns what inviso_footprint finds on each node before a test. Code of an earlier command may
+%% still be loaded.
 footprints(Config) ->
     _ = [until(fun() ->
                        call(N, erlang, whereis, [inviso_loading]) =:= undefined
@@ -168,7 +168,7 @@ contains(Text, Part) ->
     _ = binary:match(Text, iolist_to_binary(Part)) =/= nomatch orelse error({missing, Part, Text}),
     ok.
 
-%% A request of a checkout: nine events in causal order.
+%% Checks that the request is a checkout: it has nine events in causal order.
 is_checkout(Config, Request) ->
     [Web, Shop, Stock] = [atom_to_binary(N) || N <- ?config(names, Config)],
     [{Web, <<"send">>}, {Shop, <<"'receive'">>}, {Shop, <<"send">>},
@@ -211,8 +211,7 @@ requests_of_three_nodes(Config) ->
 
 work(Text) -> atom_to_list(?WORK) ++ ":" ++ Text.
 
-%% Even if many requests begin at the same time, no more than the limit are
-%% shown.
+%% Although 100 requests begin at the same time, only three are shown: the limit of --requests.
 limit_of_requests(Config) ->
     Cmd = begin_seq(Config, ["--requests", "3", work("checkout/2")]),
     checkouts(Config, lists:seq(1, 100)),
@@ -221,7 +220,7 @@ limit_of_requests(Config) ->
     _ = [ok = is_checkout(Config, R) || R <- Requests],
     3 = begun(Err).
 
-%% One in four: requests that are not sampled are not shown.
+%% About one in four requests is sampled, and only the sampled requests are shown.
 a_sample(Config) ->
     Cmd = begin_seq(Config, ["--requests", "0", "--sample", "1/4",
                              work("checkout/2")]),
@@ -233,9 +232,8 @@ a_sample(Config) ->
     N = length(Requests = requests(Events)),
     _ = [ok = is_checkout(Config, R) || R <- Requests].
 
-%% A process that is woken only by a port keeps its token. Still, each of its
-%% checkouts is a request, and its checkouts beyond the limit belong to no
-%% request.
+%% The process is woken only by a port, so it keeps its token from one checkout to the next. Still,
+%% each checkout is a request of its own, and checkouts beyond the limit belong to no request.
 kept_tokens(Config) ->
     [Web | _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["--requests", "3", "--label", "Id",
@@ -248,7 +246,7 @@ kept_tokens(Config) ->
     [[<<"1">>], [<<"2">>], [<<"3">>]] =
         [lists:usort([L || #{<<"label">> := L} <- R]) || R <- Requests].
 
-%% The checkouts that are not sampled belong to no request.
+%% The checkouts that are not sampled belong to no request, although the process keeps its token.
 kept_tokens_of_a_sample(Config) ->
     [Web | _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["--requests", "0", "--sample", "1/4",
@@ -275,7 +273,8 @@ a_message_begins(Config) ->
     9 = length(Request),
     1 = begun(Err).
 
-%% The message that the pattern matches does not carry the token.
+%% The message goes to another node. It matches the pattern, but it does not begin a request. The
+%% summary counts it as `remote'.
 a_message_to_another_node(Config) ->
     Cmd = begin_seq(Config, ["--requests", "1", "send({order, _, _, _})"]),
     checkouts(Config, [1]),
@@ -299,8 +298,8 @@ calls_within_requests(Config) ->
                          <<"function">> := <<"stock">>,
                          <<"return">> := R} <- Events].
 
-%% Values that inviso's match specs add to events are not shown, and neither are
-%% events that only say that a request has ended.
+%% inviso's match specs add values to events, and some events only say that a request has ended. No
+%% output shows these values or events.
 marks_stay_inside(Config) ->
     [Web | _] = ?config(nodes, Config),
     Base = filename:join(?config(priv_dir, Config), "marks"),
@@ -334,7 +333,7 @@ a_variable_names_requests(Config) ->
     [<<"9">>] = lists:usort([L || #{<<"label">> := L} <- Request]),
     [<<"9">>] = [hd(A) || #{<<"tag">> := <<"call">>, <<"args">> := A} <- Events].
 
-%% Several variables, in the tree and in the output of `merge' for a recording.
+%% A label of two variables is shown in the tree, and in the views of `inviso merge'.
 labels_in_views(Config) ->
     Opts = ?config(opts, Config),
     Dir = filename:join(?config(priv_dir, Config), "labels"),
@@ -359,8 +358,8 @@ labels_in_views(Config) ->
     contains(Merge(["--request", "1", "--format", "sequence"]),
              [<<"\"label\":\"">>, Label]).
 
-%% A tree is printed while the command runs. Later events of its request are
-%% counted.
+%% A tree is printed while the command runs. If its request has events after that, the command
+%% counts them.
 printed_when_over(Config) ->
     [Web | _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["seq"], ["--requests", "2", "--idle", "500ms",
@@ -379,7 +378,7 @@ printed_when_over(Config) ->
     contains(Err, <<"2 event(s) came later">>),
     contains(Out, <<"-- 2 requests;">>).
 
-%% The command ends although there are still events that are not shown.
+%% The command ends although a request whose tree is already printed still makes events.
 ends_in_spite_of_events(Config) ->
     [Web | _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["seq"], ["--requests", "2", "--idle", "500ms",
@@ -394,7 +393,7 @@ ends_in_spite_of_events(Config) ->
     contains(Out, <<"stopped: 2 requests (--requests)">>),
     ok = call(Web, ?WORK, quiet, [Restless]).
 
-%% A request that does not end is printed when it has had many events.
+%% A request that does not end counts as over after 5000 events, and its tree is printed.
 an_endless_request(Config) ->
     [Web, Shop | _] = ?config(nodes, Config),
     _ = call(Shop, ?WORK, start, [echo]),
@@ -406,16 +405,16 @@ an_endless_request(Config) ->
     contains(Out, <<"stopped: 1 request (--requests)">>),
     true = call(Web, erlang, exit, [Pings, kill]).
 
-%% A process loops by tail calls, and the VM keeps a frame for each call. At
-%% 1000 frames the patterns stop asking for ends of calls. Then the process can
-%% begin requests again.
+%% A process calls a traced function by tail calls. The VM keeps one frame for each call on the
+%% process's stack until the call ends. At 1000 frames the patterns stop asking for the ends of
+%% calls. Then the process can begin requests again.
 calls_without_an_end(Config) ->
     [Web | _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["seq"], ["--requests", "2", "--idle", "500ms",
                                       work("down/2"), work("checkout/2")]),
     {Deep, Words} = call(Web, ?WORK, deep, [20000, others(Config)]),
     true = Words < 20000,
-    %% The request that began with down/2 sent nothing, and is not shown.
+    %% The request that began with down/2 sent no message, so it is not shown.
     until(fun() ->
                   ok = call(Web, ?WORK, again, [Deep, 5]),
                   binary:match(inviso_command_lib:out(Cmd), <<"request 1, ">>) =/= nomatch
@@ -437,8 +436,8 @@ another_system_tracer_is_refused(Config) ->
     Init = call(Shop, seq_trace, set_system_tracer, [false]),
     _ = [false = call(N, seq_trace, get_system_tracer, []) || N <- [Web, Stock]].
 
-%% Another tool takes the sequential traces of one node: the trace ends and says why,
-%% because events would be missing. The tool's tracer stays.
+%% Another tool replaces the system tracer of one node. The trace ends and says why, because events
+%% would be missing from then on. The tool's tracer stays.
 system_tracer_is_replaced(Config) ->
     [_, Shop, _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["seq"], ["--requests", "0", work("checkout/2")]),
@@ -458,8 +457,7 @@ two_commands_do_not_share(Config) ->
     {0, Events, _} = ended(Cmd),
     [_] = requests(Events).
 
-%% A process keeps its token until it takes a message without a token from its
-%% queue.
+%% A process keeps its token until it receives a message without a token.
 tokens_that_are_left(Config) ->
     [Web | _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["seq"], ["--requests", "1", work("checkout/2")]),
@@ -467,7 +465,7 @@ tokens_that_are_left(Config) ->
     #{status := 0, err := Err} = wait(Cmd, 120000),
     contains(Err, <<"1 process(es) still hold a token">>),
     [{Keeper, Old}] = call(Web, ?WORK, tokens, []),
-    %% The next command sees none of its events, and is not disturbed by it.
+    %% The next command shows no event of this process, whose token does not disturb the command.
     Next = begin_seq(Config, ["--requests", "1", "--reset-all-tokens",
                               work("checkout/2")]),
     [{Keeper, Old}] = call(Web, ?WORK, tokens, []),
@@ -535,7 +533,7 @@ a_session_is_killed(Config) ->
                                                 [inviso_guard])],
     true = call(Shop, erlang, exit, [Session, kill]),
     until(fun() -> call(Shop, seq_trace, get_system_tracer, []) =:= false end),
-    %% The command continues with the other nodes.
+    %% The command continues with the other nodes until it gets SIGINT.
     ok = signal(Cmd, "INT"),
     {Status, _, _} = ended(Cmd),
     true = Status =/= 0.

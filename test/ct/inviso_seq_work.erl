@@ -44,12 +44,12 @@ stock(Id) ->
     seq_trace:print({stock, Id}),
     Id * 2.
 
-%% @doc A request: 4 messages, 1 print, 9 events.
+%% @doc Makes one checkout. It sends 4 messages and prints once, which is 9 events.
 checkout(Id, {Shop, Stock}) ->
     {shop, Shop} ! {order, self(), Id, Stock},
     receive {done, Id, V} -> V end.
 
-%% @doc Makes checkouts at the same time, each in a process of its own.
+%% @doc Makes one checkout for each id, all at the same time, each in a process of its own.
 checkouts(Ids, Nodes) ->
     Ps = [{spawn_monitor(fun() -> exit({done, checkout(Id, Nodes)}) end), Id}
           || Id <- Ids],
@@ -57,7 +57,7 @@ checkouts(Ids, Nodes) ->
      || {{P, Ref}, Id} <- Ps],
     ok.
 
-%% @doc Sends the order on the shop's own node.
+%% @doc Sends an order to the process `shop' on this node, and waits for the answer.
 order(Id, Stock) ->
     {P, Ref} = spawn_monitor(
                  fun() ->
@@ -66,9 +66,8 @@ order(Id, Stock) ->
                  end),
     receive {'DOWN', Ref, process, P, normal} -> ok end.
 
-%% @doc Makes checkouts one after the other, all in one process that is woken only by
-%% a port. Messages of ports do not change the token, so the process keeps the
-%% token of a checkout.
+%% @doc Makes checkouts one after the other in one process, which is woken only by a port. Messages
+%% of ports do not change the token. So the process keeps the token of its last checkout.
 wire(Ids, Nodes) ->
     Done = counters:new(1, []),
     Port = open_port({spawn_executable, os:find_executable("cat")},
@@ -99,9 +98,8 @@ counted(Done, N) ->
         _ -> timer:sleep(1), counted(Done, N)
     end.
 
-%% @doc Starts a process that makes one checkout, and keeps the token until it gets a
-%% message. The process sends no message to the caller, so the caller gets no
-%% token.
+%% @doc Starts a process that makes one checkout, and keeps the token until the process gets a
+%% message. The process sends no message to the caller, so the caller gets no token.
 keep(Nodes) ->
     P = spawn(fun() ->
                       14 = checkout(7, Nodes),
@@ -116,8 +114,8 @@ kept(P) ->
         undefined -> timer:sleep(5), kept(P)
     end.
 
-%% @doc Starts a process that makes one checkout, and sends a message of this request
-%% when go_on/1 is called. It keeps its token, because it takes no message meanwhile.
+%% @doc Starts a process that makes one checkout. When go_on/1 is called, the process sends one more
+%% message of this request. Until then it receives no message, so it keeps its token.
 late({Shop, _} = Nodes) ->
     persistent_term:put(?MODULE, waits),
     spawn(fun() ->
@@ -140,7 +138,7 @@ go_on(P) ->
 go_on() ->
     persistent_term:put(?MODULE, on).
 
-%% @doc As late/1, but from go_on/1 to quiet/1 the process sends a message of its
+%% @doc Does what late/1 does, but from go_on/0 to quiet/1 the process sends a message of its
 %% request every 5 ms.
 restless({Shop, _} = Nodes) ->
     persistent_term:put(?MODULE, waits),
@@ -161,9 +159,9 @@ quiet(P) ->
     persistent_term:put(?MODULE, quiet),
     receive {'DOWN', Ref, process, P, _} -> ok end.
 
-%% @doc Starts a process that calls down/2 N times, by tail calls: no call ends. Then
-%% it makes a checkout each time that again/2 is called. Returns the process and the
-%% size of its stack. The caller gets no message from it, and so no token.
+%% @doc Starts a process that calls down/2 N times by tail calls, so that no call ends. Then the
+%% process makes a checkout each time that again/2 is called. Returns the process and the size of
+%% its stack in words. The process sends the caller no message, so the caller gets no token.
 deep(N, Nodes) ->
     persistent_term:put(?MODULE, waits),
     {spawn(fun() -> down(N, Nodes) end), stack()}.
@@ -189,9 +187,9 @@ again(P, Id) ->
     P ! {again, Id},
     ok.
 
-%% @doc Sends 55 messages every 20 ms to a process `echo' on the node, N times.
-%% Each message is sent when the message before is answered. A message has an
-%% odd serial, and its answer has the next serial.
+%% @doc Sends 55 messages every 20 ms to the process `echo' on the node, N times. Each message is
+%% sent after the answer to the one before. A message has an odd serial, and its answer has the next
+%% serial.
 pings(Node, N) ->
     {P, Ref} = spawn_monitor(fun() -> ping(Node, N) end),
     receive {'DOWN', Ref, process, P, normal} -> ok end.
@@ -220,13 +218,13 @@ asked_with_a_token() ->
                    end),
     receive {'DOWN', Ref, process, Pid, done} -> ok end.
 
-%% @doc The processes that hold a token, with its label.
+%% @doc Returns the processes that hold a token, each with the token's label.
 tokens() ->
     [{P, Label} || P <- processes(),
                    {_, {_, Label, _, _, _}}
                        <- [process_info(P, sequential_trace_token)]].
 
-%% @doc inviso's processes, and those of them that hold a token.
+%% @doc Returns the number of inviso's processes, and a list of those that hold a token.
 own_tokens() ->
     Rows = ets:tab2list(inviso_guard),
     Own = lists:append([Ps || {own, Ps} <- Rows]) ++ [P || {{user, P}, _, _} <- Rows],

@@ -194,7 +194,7 @@ names_are_recorded_while_they_are_valid(Config) ->
     Node2Text = atom_to_list(Node2),
     {ok, _} = inviso(N1, stop_nodes, []).
 
-%% Runs a process that makes calls before it registers a name, while it has the
+%% Runs a process on the node. The process makes calls before it registers a name, while it has the
 %% name, and after it has unregistered the name.
 caller(N2) ->
     Code = "lists:seq(1, 2), timer:sleep(20), register(caller, self()), "
@@ -248,7 +248,8 @@ a_node_without_control_ends_at_once(Config) ->
     Before = inviso_test_lib:footprint(N2),
     {ok, _} = inviso(N1, start, [[{dependency, 0}]]),
     traced(N1, [Node2]),
-    %% The whole control node ends, as after a cut network or a crash.
+    %% The control node is stopped, as by a crash. For the traced node, a broken network looks the
+    %% same.
     inviso_test_lib:stop_node(N1),
     wait_until(fun() -> maps:get(files, inviso_test_lib:footprint(N2)) =:= []
                end),
@@ -330,15 +331,15 @@ patterns_outlive_stop_tracing_but_not_clear(Config) ->
 is_traced(N, MFA) ->
     {traced, false} =/= call(N, erlang, trace_info, [MFA, traced]).
 
-%% Makes two calls in a traced process. Returns the number of events.
+%% Makes two calls in a traced process. Returns the number of recorded events.
 calls(N1, N2, Node2, Log) ->
     {ok, [{Node2, {ok, [{trace_log, ok}]}}]} =
         inviso(N1, init_tracing, [[Node2], {file, Log}]),
     {ok, [{Node2, {ok, [_]}}]} = inviso(N1, tf, [[Node2], new, [call]]),
     _ = [call(N2, ordsets, union, [[], []]) || _ <- [1, 2]],
     {ok, [{Node2, ok}]} = inviso(N1, flush, []),
-    %% The number of recorded events comes from the tracer, which is in the
-    %% state of the runtime component.
+    %% Only the tracer knows the number of recorded events. The runtime component has the tracer in
+    %% its state.
     Rt = call(N2, erlang, whereis, [inviso_rt]),
     State = tuple_to_list(call(N2, sys, get_state, [Rt])),
     [Tracer] = [T || {log, T} <- State],
@@ -376,11 +377,11 @@ untouched(N2, Tracee, Tracer) ->
     {tracer, Tracer} = call(N2, erlang, trace_info, [Tracee, tracer]),
     {traced, local} = call(N2, erlang, trace_info, [{lists, seq, 2}, traced]).
 
-%% On VMs with sessions, tracing `garbage_collection' of one process in two
-%% sessions can crash the VM, so it is refused.
+%% On VMs with trace sessions, tracing `garbage_collection' of one process in two sessions can crash
+%% the VM. So inviso refuses it.
 what_crashes_a_vm_is_refused(Config) ->
     {N1, _, #{name := Node2} = N2} = nodes_of(Config),
-    %% The code of a process that has a session of its own until the node ends.
+    %% This code makes a process that is traced by a session of its own until the node ends.
     Code = "S = trace:session_create(other, self(), []),"
         "trace:process(S, self(), true, [garbage_collection]),"
         "register(other, self()), receive stop -> S end.",
@@ -553,7 +554,7 @@ a_ti_file_that_does_not_open_is_no_crash(Config) ->
         inviso(N1, init_tracing, [[{trace, {file, "a"}},
                                    {ti, {file, "no/such/directory/a"}}]]),
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []),
-    %% If a process dies after its answer, its report is logged some time later.
+    %% If a process dies after its answer, the logger writes the crash report some time later.
     timer:sleep(500),
     ok = call(N1, logger_std_h, filesync, [reports]),
     {ok, <<>>} = file:read_file(Log).
@@ -637,7 +638,7 @@ traced(N1, Nodes) ->
     {ok, _} = inviso(N1, tf, [all, [call, timestamp]]),
     ok.
 
-%% The first remote call makes the node start processes of the release.
+%% During the first remote call, the node starts processes of Erlang/OTP.
 warm_up(N1, #{name := Node2}) ->
     2 = call(N1, erpc, call, [Node2, erlang, '+', [1, 1]]),
     ok.

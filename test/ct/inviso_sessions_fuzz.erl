@@ -8,9 +8,8 @@
 
 -define(MOST, 10).
 
-%% @doc Plays scripts on both VMs; exits with 1 if any outcome differs.
-%% Arguments: two commands that start a VM which runs serve/0, the number of
-%% seconds, and the first seed.
+%% @doc Plays random scripts on both VMs. Exits with 1 if at least one outcome differs. Arguments:
+%% two commands that each start a VM which runs serve/0, the number of seconds, and the first seed.
 -spec main() -> no_return().
 main() ->
     [Here, There, Secs, Seed] = init:get_plain_arguments(),
@@ -59,8 +58,8 @@ judge(Script, {Here, There}) ->
 verdict(Same, Same) -> same;
 verdict(_, There) when element(1, There) =:= failed -> no_script;
 verdict(_, crashed) -> vm_crashed;
-%% A script does not count if the engine answers `not_supported': its tables are
-%% limited, and the VM's own sessions have no such limit.
+%% A script does not count if the engine answers `not_supported': the engine's tables are limited,
+%% and the VM's own sessions have no such limit.
 verdict({Answers, _, _} = Ours, Theirs) ->
     case [W || {error, {not_supported, W}} <- Answers] of
         [] -> {differs, unlike(Ours, Theirs)};
@@ -89,8 +88,8 @@ try_each([Smaller | Rest], Script, How, Vms) ->
         {_, Vms1} -> try_each(Rest, Script, How, Vms1)
     end.
 
-%% Plays a script, and plays it again if the outcomes differ. Only a difference
-%% in both runs counts.
+%% Plays a script, and plays it again if the two VMs have different outcomes. A difference counts
+%% only if it occurs both times.
 surely(Script, Vms) ->
     case judge(Script, Vms) of
         {{differs, _}, Vms1} -> judge(Script, Vms1);
@@ -167,7 +166,7 @@ ask({Command, Port}, Script) ->
             {hangs, start(Command)}
     end.
 
-%% @doc Plays requested scripts until the input ends.
+%% @doc Plays the scripts that are requested on the input, until the input ends.
 -spec serve() -> no_return().
 serve() ->
     ok = logger:set_primary_config(level, none),
@@ -184,8 +183,7 @@ serve(Port) ->
             halt()
     end.
 
-%% @doc Plays a script. Returns its outcome, and what its sessions have left in
-%% the VM.
+%% @doc Plays a script. Returns its outcome, and what its trace sessions have left in the VM.
 -spec play([tuple()]) -> {[term()], [term()], [term()]} | {failed, string()}.
 play(Script) ->
     {Pid, Ref} = spawn_monitor(

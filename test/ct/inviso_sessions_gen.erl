@@ -184,9 +184,9 @@ clause(Kind, Arity) ->
      [guard(Bound) || _ <- lists:seq(1, one([0, 0, 1, 1, 2]))],
      certain([action(Kind, Bound) || _ <- lists:seq(1, one([0, 1, 1, 2, 3]))])}.
 
-%% Removes actions that set a flag after disable_trace. OTP 27 removes a
-%% process's tracer with its last flag; if the same body sets a flag again, the
-%% event's message has flags from freed memory.
+%% Removes actions that set a flag after disable_trace. OTP 27 frees a process's tracer when its
+%% last flag is cleared. If the same body then sets a flag again, the event's message has flags from
+%% freed memory.
 certain([{disable_trace, _} = A | Actions]) ->
     [A | [B || B <- Actions, not is_on(B)]];
 certain([{disable_trace, _, _} = A | Actions]) ->

@@ -131,8 +131,8 @@ step({Session, Function, [Many | _] = Args}, State)
 step({Session, Function, Args}, State) ->
     {answer(fun() -> ask(Session, Function, Args, State) end), State}.
 
-%% Calls a function of inviso_trace. The session's handle, if there is a
-%% session, is the first argument.
+%% Calls a function of inviso_trace. The first argument is the session's handle, or is left out for
+%% `none'.
 ask(none, Function, Args, State) ->
     apply(inviso_trace, Function, bind(Args, State));
 ask(Session, Function, Args, State) ->
@@ -182,8 +182,8 @@ times({call_time, Times}) when is_list(Times) ->
 times(Other) ->
     Other.
 
-%% If the call fails, returns which arguments are explained as wrong: 1 for the
-%% first argument, and so on.
+%% Returns the answer of the call. If the call fails, the result includes the numbers of the
+%% arguments that format_error/2 explains as wrong: 1 is the first argument.
 explained(Fun) ->
     try
         {answer, Fun()}
@@ -197,7 +197,7 @@ explained(Fun) ->
             {error, Reason, F, length(Args), lists:sort(maps:keys(Said))}
     end.
 
-%% Waits until each event so far has been delivered to its tracer.
+%% Waits until all events so far have been delivered to their tracers.
 settle() ->
     Ref = erlang:trace_delivered(all),
     receive {trace_delivered, all, Ref} -> ok after 60000 -> error(timeout) end.

@@ -65,8 +65,8 @@ end_per_suite(Config) ->
 init_per_testcase(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
     ok = filelib:ensure_path(Dir),
-    %% These test cases wait until requests to a hanging engine time out, so
-    %% they run with shorter deadlines.
+    %% The test cases `code_goes...' wait until requests to a hanging engine time out, so they run
+    %% with shorter deadlines.
     Hurry = [inviso_test_lib:hurry(5) || "code_goes" ++ _ <- [atom_to_list(Case)]],
     #{name := Name} = Node = inviso_test_lib:start_stock_node(Case, Dir, Hurry),
     true = erlang:set_cookie(Name, call(Node, erlang, get_cookie, [])),
@@ -98,7 +98,7 @@ tracing(Node, Guard, More) ->
     #{state := tracing} = wait_state(S, [tracing, failed]),
     S.
 
-%% One process calls lists:seq(1, N) for each N.
+%% Calls lists:seq(1, N) for each N, all in one process.
 seqs(Node, Ns) ->
     _ = call(Node, lists, zipwith, [fun lists:seq/2, [1 || _ <- Ns], Ns]),
     ok.
@@ -167,7 +167,7 @@ each_sees_its_own(Config) ->
                          =/= nomatch]),
     clean(Config, Guard, [A, B]).
 
-%% Where inviso provides the sessions, an event has one time for all of them, so two
+%% On VMs without trace sessions, inviso reads the clock once per event for all sessions. So two
 %% sessions agree on how long each call took.
 durations_agree(Config) ->
     case has_sessions(?config(node, Config)) of
@@ -209,8 +209,8 @@ kinds_of_events_are_each_ones_own(Config) ->
     [{<<"send">>, [<<"{sharing,1}">>, _]}] = events(Config, C),
     clean(Config, Guard, [A, B, C]).
 
-%% Other sessions on a busy process begin and end. The first session neither
-%% loses an event nor records an event twice.
+%% Five other sessions trace a busy process, one after the other, while the first session also
+%% traces it. No event of the first session is missing or recorded twice.
 one_leaves_and_the_other_goes_on(Config) ->
     {Node, Guard} = attached(Config),
     Flood = flood(Node),
@@ -235,8 +235,8 @@ one_leaves_and_the_other_goes_on(Config) ->
 pid(Node, Pid) ->
     list_to_binary(call(Node, erlang, pid_to_list, [Pid])).
 
-%% Checks that the numbers are those of the list Turn, repeated in this order.
-%% The first number may be any element of the list.
+%% Checks that the numbers repeat the list Turn, in its order. The first number may be any element
+%% of the list.
 in_turn([], _) ->
     ok;
 in_turn([N | _] = Ns, Turn) ->
@@ -268,7 +268,8 @@ one_is_killed_and_the_other_goes_on(Config) ->
     true = call(Node, erlang, exit, [Flood, kill]),
     clean(Config, Guard, [Stays]).
 
-%% Returns true if only the first session is left.
+%% Returns true if no other session is left. On VMs without sessions, returns true if only the first
+%% session's flags and patterns are left.
 only(#{name := Name} = Node, Flood) ->
     case has_sessions(Node) of
         true ->
@@ -299,7 +300,8 @@ all_sessions_are_shown(Config) ->
     _ = [stop(S) || S <- Ss],
     clean(Config, Guard, Ss).
 
-%% Another tool traces with erlang:trace/3.
+%% Another tool traces with erlang:trace/3. The sessions of inviso name this tool and do not change
+%% its settings.
 other_tools_are_named_and_unchanged(Config) ->
     {#{name := Name} = Node, Guard} = attached(Config),
     Victim = call(Node, erlang, spawn, [timer, sleep, [infinity]]),
@@ -338,7 +340,7 @@ other_tools_are_named_and_unchanged(Config) ->
     _ = stop(Mine),
     clean(Config, Guard, [Mine]).
 
-%% On VMs without sessions the engine's server is killed, and all sessions end.
+%% On VMs without trace sessions, the engine's server is killed. Then all sessions end.
 sessions_that_are_killed_end(Config) ->
     {Node, Guard} = attached(Config),
     Ss = [tracing(Node, Guard, #{}), tracing(Node, Guard, #{})],
@@ -354,20 +356,20 @@ sessions_that_are_killed_end(Config) ->
     end,
     clean(Config, Guard, Ss).
 
-%% A session is killed while no other client uses the code. The code is removed
-%% after the engine, which is slow, has closed the trace session.
+%% A session is killed while no other client uses the code. The engine is slow. The code stays until
+%% the engine has closed the trace session.
 code_goes_after_the_sessions(Config) ->
     engine_is_last(Config, fun(_, _) -> ok end).
 
-%% The engine is killed too. The code is removed after the next engine has
-%% cleared what the sessions have left.
+%% The engine is killed too. The code stays until the next engine has cleared what the sessions have
+%% left.
 code_goes_after_what_killed_sessions_left(Config) ->
     engine_is_last(Config, fun(Node, Engine) ->
                                    true = call(Node, erlang, exit,
                                                [Engine, kill])
                            end).
 
-%% The engine hangs for longer than the deadline of requests, so it is killed.
+%% The engine hangs for longer than the deadline of a request, so the engine is killed.
 code_goes_though_the_engine_hangs(Config) ->
     engine_is_last(Config, fun(Node, Engine) ->
                                    wait_until(fun() -> not call(
@@ -394,8 +396,8 @@ engine_is_last(Config, Until) ->
                                 [{lists, seq, 2}, all])
     end.
 
-%% All processes except the guard are killed. The guard has a note of the
-%% patterns and flags that were set, and clears them.
+%% The engine and all sessions are killed at the same time, but not the guard. The guard has a note
+%% of the patterns and flags that were set, and clears them.
 all_are_killed_at_once(Config) ->
     {Node, Guard} = attached(Config),
     Traced = [{{lists, seq, 2}, traced}, {new_processes, flags},
@@ -415,8 +417,8 @@ all_are_killed_at_once(Config) ->
     clean(Config, Guard, []),
     None = Set().
 
-%% A runtime component and a session of the command on one node. The runtime
-%% component uses the code that the command has pushed.
+%% A runtime component and a session of the command trace on the same node. The runtime component
+%% uses the code that the command has pushed.
 a_component_and_a_command(Config) ->
     {#{name := Name} = Node, Guard} = attached(Config),
     Log = filename:join(?config(dir, Config), "component.log"),

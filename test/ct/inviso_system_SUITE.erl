@@ -37,14 +37,15 @@ otp(Node) ->
 
 opts(Config) -> ?config(opts, Config).
 
-%% OTP 28 has a system monitor for each trace session.
+%% Returns true if the node has a single system monitor. From OTP 28 on, each trace session has its
+%% own.
 one_for_all(Config) -> ?config(otp, Config) < 28.
 
 traced(Specs, Config) ->
     begun(["trace", "--json", "--events", "0", "--bytes", "0"], [one(Config)], Specs,
           Config).
 
-%% Ends the command, which may have lost events.
+%% Ends the command with SIGINT. Status 7 means that events were lost.
 stopped(Cmd) ->
     ok = signal(Cmd, "INT"),
     #{out := Out, status := Status} = Result = wait(Cmd, 120000),
@@ -91,7 +92,7 @@ each_kind(Config) ->
     _ = [contains(P, <<"#Port<">>) || Tag <- [<<"busy_port">>, <<"busy_dist_port">>],
                                       P <- Payloads(Tag)],
     [] = lists:usort(Payloads(<<"long_message_queue">>)) -- [<<"true">>, <<"false">>],
-    %% A threshold is the least that is reported.
+    %% No reported time is below the threshold of 1 ms.
     [] = [P || P <- Payloads(<<"long_gc">>), timeout(P) < 1].
 
 timeout(Payload) ->
@@ -99,8 +100,8 @@ timeout(Payload) ->
                            [{capture, all_but_first, list}]),
     list_to_integer(Ms).
 
-%% Events of the system monitor and calls are in one log. Output formats, and filters
-%% in the node and afterwards.
+%% Events of the system monitor are recorded together with calls, and are printed in the formats of
+%% `inviso merge'. Filters apply to them in the node and in `inviso merge'.
 recorded(Config) ->
     Name = name(one(Config)),
     Dir = filename:join(?config(base, Config), "recorded"),
@@ -146,7 +147,8 @@ counted(Config) ->
     #{<<"large_heap">> := #{<<"count">> := N, <<"kind">> := <<"event">>}} = final(Objects),
     true = N >= 3.
 
-%% The tool keeps what it has. The refusal names it.
+%% Another tool is the system monitor already. It stays the system monitor, and the error message
+%% names it.
 another_tool_has_it(Config) ->
     {Tool, Set} = call(one(Config), ?WORK, holds, []),
     #{status := Status, err := Err} =
@@ -169,7 +171,8 @@ another_tool_takes_it(Config) ->
         false -> {comment, "each session has its own"}
     end.
 
-%% The session ends, and the tool keeps what it has.
+%% Another tool becomes the system monitor during the session. The session ends, and the tool stays
+%% the system monitor.
 taken(Config) ->
     Cmd = traced(["busy_port"], Config),
     {Tool, Set} = call(one(Config), ?WORK, holds, []),
@@ -178,7 +181,7 @@ taken(Config) ->
     contains(Err, <<"(another_tool)">>),
     Set = call(one(Config), erlang, system_monitor, []),
     true = call(one(Config), erlang, exit, [Tool, kill]),
-    %% A tool that only removes it is noticed, too.
+    %% The session also notices if a tool only removes the system monitor.
     inviso_count_lib:released([one(Config)]),
     Removed = traced(["busy_port"], Config),
     {_, _} = call(one(Config), erlang, system_monitor, [undefined]),
@@ -199,8 +202,8 @@ two_sessions(Config) ->
     end,
     #{status := 0} = stopped(Cmd).
 
-%% More reports than the process takes at once: it stops the reports, records those
-%% that wait, and begins again.
+%% 30000 reports come at the same time, more than the session's process handles at once. The process
+%% stops the reports, records those that wait, and starts the reports again.
 a_burst(Config) ->
     case one_for_all(Config) of
         true -> burst(Config);
@@ -229,7 +232,7 @@ json_lines(Err) ->
     [inviso_trace_json:decode(L) || <<"{", _/binary>> = L <-
                                         inviso_command_lib:lines(Err)].
 
-%% The VM clears the system monitor of a killed process. The session notices.
+%% If the system monitor is killed, the VM clears the setting. The session notices that.
 killed(Config) ->
     case one_for_all(Config) of
         true ->

@@ -5,7 +5,7 @@
 
 -export([collects/1, runs_long/1, is_busy/0, is_busy_to/1, is_flooded/1, reports/2, holds/0]).
 
-%% @doc Collects the garbage of a process with a list of N elements.
+%% @doc Runs a garbage collection in a process that has a list of N elements.
 collects(N) ->
     in_process(fun() ->
                        List = lists:seq(1, N),
@@ -13,7 +13,8 @@ collects(N) ->
                        length(List)
                end).
 
-%% @doc Copies a list of N elements in one step: sending does not yield.
+%% @doc Copies a list of N elements in one step, by sending it: the scheduler cannot run another
+%% process meanwhile.
 runs_long(N) ->
     in_process(fun() ->
                        List = lists:seq(1, N),
@@ -21,7 +22,7 @@ runs_long(N) ->
                        receive [_ | _] -> length(List) end
                end).
 
-%% @doc Writes more to a port than its program reads, until the port is busy.
+%% @doc Writes to a port whose program reads nothing, until the port is busy.
 is_busy() ->
     in_process(fun() ->
                        Port = open_port({spawn, "sleep 20"}, [binary]),
@@ -36,7 +37,7 @@ written(Port) ->
     true = port_command(Port, binary:copy(<<"a">>, 100000)),
     written(Port).
 
-%% @doc Sends more to a node that does not read than the connection's buffer takes.
+%% @doc Sends messages to a node that does not read them, until the connection's buffer is full.
 is_busy_to(Node) ->
     in_process(fun() ->
                        Data = binary:copy(<<"a">>, 1000000),
@@ -49,7 +50,7 @@ sent(To, Data) ->
     To ! Data,
     sent(To, Data).
 
-%% A process that waits for a port is suspended.
+%% Waits until the process has the status `suspended', which it has while it waits for a busy port.
 until_suspended(Pid) ->
     _ = process_flag(trap_exit, true),
     case process_info(Pid, status) of
@@ -57,7 +58,7 @@ until_suspended(Pid) ->
         {status, _} -> receive after 1 -> until_suspended(Pid) end
     end.
 
-%% @doc Sends a process N messages, which it does not receive.
+%% @doc Sends N messages to a process that does not receive them.
 is_flooded(N) ->
     Pid = spawn(fun() -> receive stop -> ok end end),
     _ = [Pid ! I || I <- lists:seq(1, N)],
@@ -65,8 +66,8 @@ is_flooded(N) ->
     Pid ! stop,
     ok.
 
-%% @doc Sends N reports to the system monitor while it is suspended. Returns how many
-%% messages wait for it then.
+%% @doc Sends N reports to the system monitor while this process is suspended. Returns how many
+%% messages are then in its message queue.
 reports(Monitor, N) ->
     true = erlang:suspend_process(Monitor),
     _ = [Monitor ! {monitor, self(), busy_port, none} || _ <- lists:seq(1, N)],
@@ -78,8 +79,8 @@ in_process(Fun) ->
     {_, Ref} = spawn_monitor(Fun),
     receive {'DOWN', Ref, process, _, _} -> ok end.
 
-%% @doc Starts a process that is the system monitor of the node, as another tool
-%% would be. Returns it, and what it has set.
+%% @doc Makes a new process the system monitor of the node, as another tool would. Returns the
+%% process, and the system monitor's settings.
 holds() ->
     Self = self(),
     Pid = spawn(fun() ->

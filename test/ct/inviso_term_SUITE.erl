@@ -41,8 +41,8 @@ end_per_suite(_Config) ->
     erlang:trace_pattern({'_', '_', '_'}, false, [local]),
     ok.
 
-%% Records the terms, and checks that they are printed as io_lib:format("~w")
-%% prints them. The budgets are so large that no term is cut.
+%% Records the terms, and checks that each is printed as by io_lib:format("~w"). The limits on sizes
+%% are so large that no term is truncated.
 same(Config, Terms) ->
     same(Config, wide(), Terms).
 
@@ -75,8 +75,8 @@ record_stats(Config, Opts, Terms) ->
     ?LIB:accounted(Stats, Items, length(Terms)),
     {Items, [P || #{type := events} = P <- inviso_trace_log:packets(Log)]}.
 
-%% Between parts of the terms the log is written, so that no event is lost if the
-%% spooler is slow.
+%% Records in parts of 500 terms. After each part the tracer is flushed, so that a slow spooler
+%% loses no event.
 probe(Pid, Tracer, Terms) when length(Terms) > 500 ->
     {Part, Rest} = lists:split(500, Terms),
     probe(Pid, Tracer, Part),
@@ -167,14 +167,14 @@ identifiers(Config) ->
     same(Config, [self(), whereis(init), Port, {self(), self()}] ++ Refs ++
              erlang:ports() ++ Many ++ Many).
 
-%% These terms are built in the external format, so the nodes need not exist.
+%% The terms are built in the external term format, so the nodes need not exist.
 identifiers_of_other_nodes(Config) ->
     Nodes = ['a@b', 'other@host.example.org', list_to_atom([16#3bb, $@, $h]),
              list_to_atom(lists:duplicate(200, $n) ++ "@h")],
     Terms = [external(Kind, N, Creation)
              || Kind <- [pid, port, v4_port, ref], N <- Nodes,
                 Creation <- [1, 4, 16#12345678]],
-    %% When the terms are repeated, the packet has the node's name already.
+    %% At the first repetition the packet already contains the nodes' names.
     same(Config, Terms ++ Terms ++ [Terms]).
 
 external(Kind, Node, Creation) ->
@@ -306,8 +306,7 @@ text_prints_as_p0(Config) ->
 %%---------------------------------------------------------------------------
 %% Packets
 
-%% Records more names than the dictionary of a packet can have, in small
-%% packets.
+%% Records more names than the dictionary of one small packet can have.
 many_names_in_a_packet(Config) ->
     Atoms = [list_to_atom("inviso_term_" ++ integer_to_list(I))
              || I <- lists:seq(1, 3000)],
@@ -317,9 +316,8 @@ many_names_in_a_packet(Config) ->
     Wanted = [wanted(T) || T <- Atoms ++ Pids ++ Atoms],
     Wanted = [P || #{<<"payload">> := [P]} <- Items].
 
-%% An event with the largest permitted terms fits into the smallest packet. A
-%% term takes at most an eighth of a packet, but the names of atoms in it, which
-%% are also in the packet, can take more.
+%% An event with the largest permitted terms fits into the smallest packet. A term takes at most an
+%% eighth of a packet. The names of its atoms are in the packet too, and can take more.
 fat_events_fit_small_packets(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{packet_bytes => 4096, max_term_bytes => 512}),
@@ -345,7 +343,7 @@ fat_events_fit_small_packets(Config) ->
 cut(Config, Opts, Term) ->
     {[Item], Packets} = record_stats(Config, Opts, [Term]),
     #{<<"truncated">> := true, <<"payload">> := [Text]} = Item,
-    %% Packets of notes have no events.
+    %% Packets that contain only notes have no events.
     {Text, lists:sum([L || #{n := N, raw_len := L} <- Packets, N > 0])}.
 
 cut_is_marked(Config) ->
@@ -355,7 +353,7 @@ cut_is_marked(Config) ->
     Items = record(Config, #{}, Terms),
     [false, true, false, true, false, true, true] =
         [maps:get(<<"truncated">>, I, false) || I <- Items],
-    %% The recorded part is the beginning of the term.
+    %% The recorded part of a truncated binary or list is its beginning.
     [begin
          Whole = wanted(T),
          Common = binary:longest_common_prefix([P, Whole]),
@@ -363,8 +361,8 @@ cut_is_marked(Config) ->
      end || {T, #{<<"truncated">> := true, <<"payload">> := [P]}}
                 <- lists:zip(Terms, Items)].
 
-%% Terms of about the size of the budget are marked as truncated if, and only
-%% if, a part is missing.
+%% The limit is 80 bytes, and the terms have about this size. A term is marked as truncated if, and
+%% only if, a part of it is missing.
 cut_says_the_truth(Config) ->
     Terms = [T || N <- lists:seq(30, 120),
                   T <- [binary:copy(<<"x">>, N), lists:duplicate(N, $x),
@@ -404,13 +402,13 @@ budget_of_depth(Config) ->
     [#{<<"payload">> := [Small]}] = record(Config, #{max_depth => 3}, [{a}]),
     Small = wanted({a}).
 
-%% Returns the cost of a call for the traced process: the least number of
-%% microseconds of several calls, the bytes in the log, and the printed terms.
+%% Traces nine calls with this term. Returns the shortest time of a call in microseconds, the bytes
+%% in the log, and the printed terms.
 cost(Config, Term) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
     Pid = ?LIB:worker(),
-    %% The term is made in the process, so that it is not copied for each run.
+    %% The traced process makes the term itself, so that the term is not copied to it.
     ok = ?LIB:run(Pid, fun() -> put(term, Term()), ok end),
     ?LIB:flags(Pid, Tracer, [call]),
     Least = ?LIB:run(Pid, fun() ->
@@ -433,8 +431,8 @@ took(Term) ->
                         end),
     Us.
 
-%% In the same run, the huge term costs at most a few times what the large term
-%% costs, and takes no more bytes.
+%% Tracing the huge term takes about as many bytes as tracing the large term, and at most about ten
+%% times as long. Both are measured in the same run.
 bounded(Config, Large, Huge) ->
     {LargeUs, LargeBytes, LargeTexts} = cost(Config, Large),
     {HugeUs, HugeBytes, HugeTexts} = cost(Config, Huge),

@@ -99,9 +99,8 @@ screen(Bytes) ->
 line(Bytes) ->
     line(unicode:characters_to_list(Bytes), [], []).
 
-%% Returns a line after the remaining characters were written. Left is the text
-%% to the left of the cursor, reversed; Right is the text to the right of the
-%% cursor.
+%% Returns the line that the terminal shows after the remaining characters. Left is the text to the
+%% left of the cursor, reversed. Right is the text to the right of the cursor.
 line([], Left, Right) ->
     string:trim(lists:reverse(Left) ++ Right, trailing);
 line([$\r | T], Left, Right) ->
@@ -158,7 +157,8 @@ ctrl_c(Config) ->
     contains(Last, ["recorded", "interrupted"]),
     [] = inviso_footprint:left(Before, Node, 90000).
 
-%% Types Ctrl-S, waits for longer than the time limit, and types Ctrl-Q.
+%% Types Ctrl-S, which stops the output, waits for longer than the time limit, and types Ctrl-Q,
+%% which lets the output continue.
 held_output(Config) ->
     Node = a_node(Config),
     Port = terminal(Config, Node, ["trace", "--for", "6s", "--events", "0",
@@ -200,8 +200,7 @@ traced_text_commands_nothing(Config) ->
                                    "lists:last/1"]),
     {0, Seen} = ended(Port, <<>>),
     Evil = ["\e", "\^G", "\x{9b}"],
-    %% The output has no other control sequences than colours and clearing the
-    %% line.
+    %% The command's own control sequences only set colours and clear the line.
     Own = re:replace(Seen, "\e\\[([0-9;]*m|K)", "", [global,
                                                      {return, binary}]),
     contains(Own, ["call lists:"]),

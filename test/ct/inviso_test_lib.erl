@@ -73,7 +73,7 @@ start(Name, Dir0, Args, Env0) ->
              shutdown => close,
              wait_boot => 120000,
              env => Env,
-             %% `global' must not connect nodes, nor disconnect them.
+             %% The module `global' must neither connect nor disconnect nodes.
              args => ["-connect_all", "false" | Args]},
     Named = case Name of
                 none -> Opts;
@@ -97,7 +97,7 @@ stop_node(#{name := Name, os_pid := OsPid} = Node) ->
     lists:member(Alive, [true, OsPid]) orelse error({node_died, Name, Alive}),
     ok.
 
-%% @doc Marks a node as ended, after the test has killed it.
+%% @doc Marks a node as ended, after the test has killed the node.
 -spec forget_node(test_node()) -> ok.
 forget_node(#{peer := Peer} = Node) ->
     ok = file:write_file(ended(Node), ""),
@@ -105,8 +105,8 @@ forget_node(#{peer := Peer} = Node) ->
     catch peer:stop(Peer),
     ok.
 
-%% Returns the file that marks a node as ended. A file is visible to all
-%% processes that may stop the node.
+%% Returns the path of the file whose existence marks a node as ended. Each process that may stop
+%% the node can see this file.
 ended(#{dir := Dir}) ->
     filename:join(Dir, "ended").
 
@@ -234,8 +234,8 @@ soak(Few, Many) ->
         _ -> Many
     end.
 
-%% @doc Returns an environment variable that divides inviso's deadlines on a
-%% node by this number, for tests that wait for the end of a deadline.
+%% @doc Returns an environment variable for a node. It divides inviso's deadlines on this node by
+%% the argument, for tests that wait for the end of a deadline.
 -spec hurry(1..10) -> {string(), string()}.
 hurry(Times) ->
     {"INVISO_TEST_DEADLINES", "only in tests: 1/" ++ integer_to_list(Times)}.

@@ -33,8 +33,8 @@ end_per_testcase(_, _) ->
 %%---------------------------------------------------------------------------
 %% What is traced
 
-%% Takes at least Us microseconds of wall-clock time.
-%% A time is rounded down, so one more is needed.
+%% Takes at least Us microseconds of wall-clock time. The clock's value is rounded down, so one
+%% microsecond is added.
 nap(Us) -> busy(erlang:monotonic_time(microsecond) + Us + 1).
 
 busy(Until) ->
@@ -68,8 +68,8 @@ opened(By, Limit, Config) ->
     true = inviso_tracer:nif_times(H, By, Processes),
     Tracer.
 
-%% Runs the function in a process whose calls of these functions are timed, and
-%% returns what the process exited with.
+%% Runs the function in a new process. Calls of the listed functions are timed in it. Returns the
+%% process's exit reason.
 timed({inviso_tracer, H} = Tracer, Functions, Fun) ->
     0 = inviso_tracer:nif_ends(H, ?MODULE, Functions, all),
     _ = [1 = erlang:trace_pattern({?MODULE, F, A},
@@ -90,8 +90,8 @@ traced(Tracer, Fun) ->
 exited({Pid, Ref}) ->
     receive {'DOWN', Ref, process, Pid, Why} -> Why end.
 
-%% Ends the timing. Returns #{Key => #{count, unpaired, min, max, sum, values}}:
-%% `values' is how many times are in the buckets.
+%% Ends the timing. Returns #{Key => #{count, unpaired, min, max, sum, values}}: `values' is the
+%% number of call times that the buckets contain.
 ended({inviso_tracer, H} = Tracer) ->
     _ = erlang:trace(all, false, [all]),
     ok = taken(H, 0),
@@ -146,7 +146,7 @@ recursion(Config) ->
         of_function(down, 1, ended(Tracer)),
     true = Max > Min.
 
-%% When the last call of loop/2 returns, all its calls return.
+%% loop/2 calls itself by tail calls, so all its calls return at the same time.
 tail_calls(Config) ->
     Tracer = opened(function, Config),
     ok = timed(Tracer, [{loop, 2}, {nap, 1}],
@@ -171,9 +171,8 @@ exceptions(Config) ->
          of_function(F, 1, Results) || F <- [outer, thrower]],
     #{count := 1, unpaired := 0} = of_function(quick, 1, Results).
 
-%% A process is killed during its calls, and other processes take its place. The
-%% VM reports the ends of such calls as exceptions, also to OTP's own process
-%% tracer.
+%% 30 processes are killed during their calls. The VM reports the end of such a call as an
+%% exception, to inviso's tracer and also to a process that is the tracer.
 kills(Config) ->
     Tracer = opened(function, Config),
     ok = timed(Tracer, [{stay, 0}, {loop, 2}], fun() -> ok end),
@@ -189,7 +188,8 @@ kills(Config) ->
              of_function(F, A, Results)
      end || {F, A, Calls} <- [{stay, 0, 1}, {loop, 2, 3}]].
 
-%% Returns the ends that a process tracer gets.
+%% Kills a process during its calls. Returns the ends of calls that this process received as a
+%% tracer.
 killed_in_calls(Tracer) ->
     {Pid, _} = P = traced(Tracer, fun() -> loop(2, fun stay/0) end),
     wait_until(fun() -> is_in_stay(Pid) end),
@@ -254,8 +254,8 @@ many_threads(Config) ->
     #{count := 24000, unpaired := 0, values := 24000} =
         of_function(down, 1, Results).
 
-%% A loop by tail calls reaches the bound. All of its calls are counted or left
-%% out, and calls of other processes are timed.
+%% A loop by tail calls reaches the bound of 50 open calls. Each of its calls is either counted or
+%% not recorded, and calls of other functions are timed.
 a_stopped_function(Config) ->
     {_, H} = Tracer = opened(function, 50, Config),
     ok = timed(Tracer, [{loop, 2}, {quick, 1}],
@@ -266,8 +266,8 @@ a_stopped_function(Config) ->
     {_, _} = P = traced(Tracer, fun() -> loop(9, fun() -> quick(ok) end) end),
     ok = exited(P),
     Results = ended(Tracer),
-    %% The 50 calls of the first loop, which were not timed, and the calls of
-    %% the second loop, which have no ends.
+    %% The 50 calls of the first loop were not timed. For the 10 calls of the second loop, the VM
+    %% reports no ends.
     #{count := 60, unpaired := 60, values := 0} = of_function(loop, 2, Results),
     #{count := 1, unpaired := 0, values := 1} = of_function(quick, 1, Results).
 
@@ -292,7 +292,7 @@ only_once(Config) ->
     closed = inviso_tracer:nif_times(H, function, 1000),
     closed = inviso_tracer:nif_times_end(H, 0).
 
-%% Events after the end are counted as lost.
+%% Events after the end of the timing are counted as lost.
 after_the_end(Config) ->
     {_, H} = Tracer = opened(function, Config),
     1 = timed(Tracer, [{quick, 1}], fun() -> quick(1) end),

@@ -122,9 +122,9 @@ with_cert(Config, Name) ->
     ["--tls-cert", pem(Config, Name ++ ".pem"),
      "--tls-key", pem(Config, Name ++ ".key")].
 
-%% Traces, and checks that the node is left as it was. The node itself replaces
-%% the process that accepts connections with each connection, and starts
-%% registered processes with the first one.
+%% Traces the node, and checks that the command leaves nothing on it. With each connection, the node
+%% itself replaces the process that accepts connections. With the first connection, it also starts
+%% registered processes.
 traces(Config, #{name := Name} = Node, Args) ->
     #{status := 0} =
         ?LIB:run(opts(Config, Node), ["status", "-n", Name | Args]),
@@ -180,7 +180,7 @@ versions(Config) ->
     fails(Config, Node, 4, ["--tls-optfile", Only12],
           ["another version of TLS"]).
 
-%% The kernel encrypts and decrypts the node's data (from OTP 26 on).
+%% In this case the kernel, not the VM, encrypts and decrypts the node's data (from OTP 26 on).
 ktls(Config) ->
     case no_ktls() of
         none ->
@@ -193,7 +193,7 @@ ktls(Config) ->
             {skip, "NO KTLS WAS TRIED: " ++ Why}
     end.
 
-%% TCP_ULP is option 31 of level 6.
+%% TCP_ULP is option 31 of level 6, IPPROTO_TCP.
 no_ktls() ->
     {ok, L} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
     {ok, Port} = inet:port(L),
@@ -228,7 +228,7 @@ optfile(Config) ->
     fails(Config, Node, 1, ["--tls-optfile", Unknown],
           [Unknown, "verify_fun is not supported"]).
 
-%% The node checks the certificate of the command, too.
+%% The node also checks the certificate of the command.
 client_certificate(Config) ->
     [begin
          Node = tls_node(Config, "node", [{versions, [V]} | verify()]),
@@ -256,8 +256,8 @@ wrong_certificates(Config) ->
                   ["no CA of this machine", "--tls-ca"]}]],
     ok.
 
-%% One command for nodes with and without TLS. If an option does not fit a node,
-%% the error names the right option.
+%% One command connects to a node with TLS and to one without. If an option does not fit a node, the
+%% error names the right option.
 plain_or_tls(Config) ->
     #{name := Name} = Tls = tls_node(Config, "node", []),
     #{name := PlainName} = Plain =
@@ -269,17 +269,16 @@ plain_or_tls(Config) ->
                  ["status", "-n", Name ++ "," ++ PlainName, "--plain",
                   PlainName | with_ca(Config)]),
     [_, _] = ?LIB:lines(Out),
-    %% With -n all, the names of the nodes are known only after connecting. So
-    %% the command notices later that --plain names none of them.
+    %% With -n all, the command knows the names of the nodes only after it has connected. So it
+    %% notices only then that --plain names none of them.
     #{status := 2, err := Err} =
         ?LIB:run(opts(Config, Tls),
                  ["status", "-n", Name, "-n", "all", "--plain", "x@127.0.0.1" |
                   with_ca(Config)]),
     says(Err, ["--plain x@127.0.0.1: none of the nodes"]).
 
-%% Programs that speak TLS wrongly, or end in the middle. The command does not
-%% wait longer than its time limit, and does not trust the lengths that they
-%% send.
+%% These programs speak TLS wrongly, or end during the handshake. The command does not wait longer
+%% than its time limit, and does not rely on the lengths that the programs send.
 not_nodes(Config) ->
     {ok, _} = application:ensure_all_started(ssl),
     Hello = fun(S) -> {ok, _} = gen_tcp:recv(S, 1) end,
@@ -302,8 +301,8 @@ not_nodes(Config) ->
                   ["does not answer in time"]}]],
     ok.
 
-%% Reads like a node without TLS: a length of two bytes, and then as many bytes.
-%% Then the node closes the connection, because this is not a handshake.
+%% Reads as a node without TLS would: a length of two bytes, and then as many bytes. Such a node
+%% then closes the connection, because the bytes are no handshake.
 without_tls(S) ->
     {ok, <<Length:16>>} = gen_tcp:recv(S, 2),
     {ok, _} = gen_tcp:recv(S, Length).
@@ -314,8 +313,7 @@ sends_in_tls(Config, Socket, Text) ->
     ok = ssl:send(S, Text),
     receive after infinity -> ok end.
 
-%% For each connection an instance of Program runs; the connection ends with the
-%% program.
+%% Runs Program once for each connection. The connection is closed when Program ends.
 not_a_node(Config, Program, Args, Words) ->
     {ok, L} = gen_tcp:listen(0, [binary, {active, false},
                                  {ip, {127, 0, 0, 1}}]),
@@ -356,8 +354,8 @@ record(Config) ->
         ?LIB:run(Opts, ["fetch", "--stop", "-n", Name, "far", "-o", "o" | Ca]),
     {match, _} = re:run(Fetched, "[0-9]{5,} events recorded, 0 lost").
 
-%% The node has no epmd, is behind a forwarded port, and its host name is
-%% unknown on this machine.
+%% The node has no epmd, and is reached through a forwarded port. This machine does not know the
+%% node's host name.
 forwarded(Config) ->
     cert(?config(certs, Config), "far", "DNS:no-such-host.invalid", "ca", "2"),
     _ = os:cmd("chmod 644 " ++ pem(Config, "far.*")),
@@ -379,16 +377,16 @@ forwarded(Config) ->
 
 %% --- sessions that are disturbed ---------------------------------------------
 
-%% Starts a node at a port that the test knows.
+%% Starts a node that listens at a port that the test chooses.
 node_at_port(Config, Cert) ->
     Port = inviso_forward:free_port(),
     {tls_node(Config, Cert, [],
               #{args => ["-start_epmd", "false", "-erl_epmd_port",
                          integer_to_list(Port)]}), Port}.
 
-%% Starts a program that passes bytes on between the command and the node, and
-%% returns its port. After N pieces from the node, nothing from the node is
-%% passed on, and the caller gets {held, Pid}. {send, Bytes} sends bytes to the
+%% Starts a process that passes bytes on between the command and the node. Returns the process, and
+%% the port for the command. After N pieces from the node, the process passes on nothing more from
+%% the node, and sends the caller {held, Pid}. A message {send, Bytes} makes it send bytes to the
 %% command.
 relay(To, N) ->
     Test = self(),
@@ -408,7 +406,8 @@ relay(To, N) ->
     Pid ! go,
     {Pid, Port}.
 
-%% T is the node's socket. The relay ends when one side ends.
+%% S is the command's socket, and T is the node's socket. The process ends when either of the
+%% sockets is closed.
 pass(Test, S, T, N) ->
     receive
         {tcp, S, Bytes} ->
@@ -454,11 +453,12 @@ node_dies_in_a_session(Config) ->
     Command = tracing(Config, Node, with_ca(Config)),
     ?NODE:stop(Node),
     #{status := 3, err := Err} = ?LIB:wait(Command, 120000),
-    %% The connection is reset if the node had not read all requests.
+    %% The kernel resets the connection if the node had not read all requests. So the error has one
+    %% of two texts.
     says(Err, [Name ++ ": the ", "connection"]).
 
-%% The files are read when the command starts, and when a node accepts a
-%% connection.
+%% A running session does not read the files for TLS again. They are read when a command starts, and
+%% when a node accepts a connection.
 key_replaced_in_a_session(Config) ->
     [cert(?config(certs, Config), Name, Host, "ca", "2")
      || {Name, Host} <- [{"new", "IP:127.0.0.1"}, {"mine", "DNS:mine"}]],
@@ -476,8 +476,8 @@ key_replaced_in_a_session(Config) ->
     #{status := Status} = ?LIB:wait(Command, 120000),
     true = lists:member(Status, [0, 7]).
 
-%% The command is killed when the node has answered, but before the command gets
-%% the answer: before the handshake of TLS is complete, or that of the node.
+%% The command is killed when the node has answered, but before the command gets the answer. This
+%% happens during the handshake of TLS, and during that of the node.
 killed_in_the_handshake(Config) ->
     {#{name := Name} = Node, Port} = node_at_port(Config, "node"),
     _ = traces(Config, Node, at(Port) ++ with_ca(Config)),
@@ -491,14 +491,14 @@ killed_in_the_handshake(Config) ->
          ?LIB:signal(Command, "KILL"),
          #{status := _} = ?LIB:wait(Command, 120000)
      end || N <- [0, 1, 2]],
-    %% The node's log tells of handshakes that failed.
+    %% The node's output may differ, because the node logs handshakes that failed.
     ?LIB:until(fun() ->
                        But = Before#{said := ?NODE:said(Node)},
                        is_clean(inviso_footprint:left(But, Node, 0))
                end),
     ok.
 
-%% With --dns, a certificate must be for the name that the user gave.
+%% With --dns, a certificate must be for the host name that the user typed.
 service(Config) ->
     cert(?config(certs, Config), "svc", "DNS:localhost", "ca", "2"),
     _ = os:cmd("chmod 644 " ++ pem(Config, "svc.*")),

@@ -148,7 +148,7 @@ start_and_stop(Config) ->
                                     [inviso_rt, get_status]),
     [] = call(N1, inviso_tool, std_options_generator, [Node1]).
 
-%% If the tool is killed, all processes that it started on any node end.
+%% If the tool is killed, the processes that it has started end on every node.
 one_that_is_killed(Config) ->
     [N1, N2] = ?config(nodes, Config),
     N3 = #{name := Node3} = inviso_test_lib:start_node(tool3,
@@ -162,7 +162,7 @@ one_that_is_killed(Config) ->
     _ = [wait_until(fun() -> call(N, erlang, whereis, [Name]) =:= undefined
                     end)
          || {N, Name} <- [{N3, inviso_c}, {N1, inviso_rt}, {N2, inviso_rt}]],
-    %% The tool ends with its control component.
+    %% If its control component is killed, the tool ends too.
     N1 = start(Config, [{c_node, Node3}]),
     true = call(N3, erlang, exit, [call(N3, erlang, whereis, [inviso_c]),
                                    kill]),
@@ -261,7 +261,7 @@ a_session(Config) ->
     {ok, {1, _}} = tool(N1, stop_session, []),
     [_] = filelib:wildcard(filename:join(dir_of(N1), "more_own.log")).
 
-%% Each wrong argument gets an error, and no process ends.
+%% Each wrong argument is answered with an error, and the tool's process does not end.
 arguments_that_are_wrong(Config) ->
     N1 = start(Config),
     Pid = call(N1, erlang, whereis, [inviso_tool]),
@@ -335,7 +335,7 @@ trace_cases(Config) ->
     ok = tool(N1, dtc, [calls, two]),
     wait_until(fun() -> tool(N1, dtc, [calls, two]) =:= {error, unknown_id}
                end),
-    %% The activities show a trace case that is being activated or deactivated.
+    %% get_activities/0 names a trace case while it is being activated or deactivated.
     ok = tool(N1, atc, [slow, 1, []]),
     {ok, [{tracecases, [{{slow, 1}, activating}]}]} =
         tool(N1, get_activities, []),
@@ -348,7 +348,7 @@ trace_cases(Config) ->
     {error, deactivating} = tool(N1, atc, [slow, 1, []]),
     go(N1),
     wait_until(fun() -> tool(N1, get_activities, []) =:= {ok, []} end),
-    %% A caller that waits when the session ends gets an answer.
+    %% If the session ends, a caller that still waits for a trace case gets an answer.
     Self = self(),
     _ = spawn_link(fun() -> Self ! {slow, tool(N1, sync_atc, [slow, 2, [],
                                                               60000])}
@@ -413,7 +413,7 @@ commands(Config) ->
              Is = All(Result),
              {F, Is} = {F, tool(N1, inviso, [F, Args])}
          end || {F, Args, Result} <- Good],
-    %% The call goes only to nodes that trace, and no node traces now.
+    %% The tool calls tp only on nodes that trace, and no node traces now.
     {ok, []} = tool(N1, inviso, [tp, [lists, seq, 2, []]]),
     {ok, [{Node1, ok}, {Node2, ok}]} = tool(N1, inviso,
                                             [cancel_suspension, []]),
@@ -477,7 +477,7 @@ a_suspended_node(Config) ->
         tool(N1, reinitiate_session, [[Node2]]),
     {ok, [{Node1, {ok, [2]}}]} =
         tool(N1, sync_atc, [calls, 2, [{'M', ordsets}, {'F', union}]]),
-    %% get_activities/0 shows that the node is being reactivated.
+    %% get_activities/0 names a node while it is being reactivated.
     ok = tool(N1, atc, [slow, 1, []]),
     go(N1),
     wait_until(fun() -> tool(N1, get_activities, []) =:= {ok, []} end),
@@ -485,7 +485,7 @@ a_suspended_node(Config) ->
     {ok, [{reactivating_nodes, [Node2]}]} = tool(N1, get_activities, []),
     {ok, reactivating} = tool(N1, get_node_status, [Node2]),
     {error, reactivating} = tool(N1, reactivate, [Node2]),
-    %% A trace case that is activated meanwhile is also activated on Node2.
+    %% A trace case that is activated during the reactivation is also activated on Node2.
     {ok, [{Node1, {ok, [_]}}]} =
         tool(N1, sync_atc, [calls, 3, [{'M', orddict}, {'F', new}]]),
     go(N1),
@@ -502,7 +502,7 @@ a_suspended_node(Config) ->
                             {error, not_available} end),
     {ok, _} = tool(N1, stop, []).
 
-%% Calls for all nodes leave out nodes that are down.
+%% A request for all nodes leaves out nodes that are down.
 nodes_that_are_down(Config) ->
     [_, N2] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -521,8 +521,8 @@ nodes_that_are_down(Config) ->
     {ok, []} = tool(N1, reset_nodes, []),
     {ok, []} = tool(N1, stop, []).
 
-%% If init_tracing fails on a node, the node's status is `trace_failure', and
-%% reinitiate_session tries the node again.
+%% If init_tracing fails on a node, the node gets the status `trace_failure'. reinitiate_session
+%% then tries the node again.
 a_node_that_cannot_begin(Config) ->
     [Node1, Node2] = names(Config),
     N1 = start(Config, [{tdg, {?MODULE, tdg_once, [Node2]}}]),
@@ -549,8 +549,7 @@ tdg_once(Node, _, Node) ->
 tdg_once(_, _, _) ->
     {file, "a.log"}.
 
-%% If a node traces before it is added, it joins the session and keeps its own
-%% settings.
+%% A node that traces already when the tool adds it joins the session, and keeps its own settings.
 an_adopted_node_that_traces(Config) ->
     [_, N2] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -574,7 +573,7 @@ an_adopted_node_that_traces(Config) ->
     {ok, {1, [{Node1, ok}, {Node2, ok}]}} = tool(N1, stop_session, []),
     {ok, _} = tool(N1, stop, []).
 
-%% The next session does not have the patterns of the last session.
+%% The next session does not have the patterns of the session before.
 another_session_begins_afresh(Config) ->
     N1 = start(Config),
     {ok, _} = tool(N1, start_session, []),
@@ -586,8 +585,8 @@ another_session_begins_afresh(Config) ->
     0 = recorded(N1, "lists,seq"),
     {ok, _} = tool(N1, stop, []).
 
-%% If a trace case runs when its session ends, the trace case does not continue
-%% in the next session, on any node.
+%% If a trace case still runs when its session ends, it does not continue in the next session, on
+%% whatever node it runs.
 a_session_ends_what_is_at_work(Config) ->
     [N1, _] = ?config(nodes, Config),
     N3 = #{name := Node3} = inviso_test_lib:start_node(tool3,
@@ -606,8 +605,7 @@ a_session_ends_what_is_at_work(Config) ->
     true = Node3 =/= maps:get(name, N1),
     inviso_test_lib:stop_node(N3).
 
-%% A trace case that is undone while a node is reactivated is also undone on
-%% that node.
+%% A trace case is undone while a node is being reactivated. It is then also undone on this node.
 what_is_undone_while_a_node_comes_back(Config) ->
     [_, N2] = ?config(nodes, Config),
     [_, Node2] = names(Config),
@@ -632,9 +630,8 @@ what_is_undone_while_a_node_comes_back(Config) ->
     0 = recorded(N2, "lists,seq"),
     {ok, _} = tool(N1, stop, []).
 
-%% Tests the option {regexp_node, _}: regular expressions are expanded on one
-%% node. Only Node1 has modules whose names match. The option may also name a
-%% node that is down.
+%% Tests the option {regexp_node, Node}: regular expressions are expanded on this node only. Only
+%% Node1 has modules whose names match. The option may also name a node that is down.
 expressions_are_expanded_on_one_node(Config) ->
     [N1, _] = ?config(nodes, Config),
     [Node1, Node2] = names(Config),
@@ -840,7 +837,7 @@ load(N) ->
 
 dir_of(#{dir := Dir}) -> Dir.
 
-%% Sends the slow trace case the message after which it ends.
+%% Sends the process `slow' of the slow trace case the message `go', after which it ends.
 go(N) ->
     wait_until(fun() -> is_pid(call(N, erlang, whereis, [slow])) end),
     go = call(N, erlang, send, [slow, go]),
@@ -848,7 +845,7 @@ go(N) ->
 
 recorded(N) -> recorded(N, ",call,").
 
-%% Returns the number of lines with a text in the newest log of a node.
+%% Returns the number of lines that contain a text, in the newest log of a node.
 recorded(N, What) ->
     ok = call(N, gen_server, call, [inviso_rt, flush]),
     {ok, [{trace_log, Dir, [File]} | _]} =

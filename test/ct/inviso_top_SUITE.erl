@@ -42,7 +42,7 @@ begun(File, Config) ->
     _ = [call(N, ?WORK, stand_out, []) || N <- ?config(nodes, Config)],
     Config.
 
-%% The helper program is not built, or does not run, where ncurses is missing.
+%% If ncurses is missing, the helper program inviso_top was not built, or does not run.
 helper() ->
     Ebin = filename:dirname(filename:absname(code:which(inviso))),
     Priv = os:getenv("INVISO_PRIV", filename:join(filename:dirname(Ebin), "priv")),
@@ -93,7 +93,7 @@ nodes_and_processes(Config) ->
             <- [{<<"'naïve 東京'"/utf8>>, <<"memory">>, 10000000},
                 {<<"'full\\e[2J'">>, <<"mailbox">>, 20000},
                 {<<"busy">>, <<"reductions_per_s">>, 1000}]],
-    %% The memory of a process with a long mailbox is not asked for.
+    %% The command does not ask for the memory of a process with a long message queue.
     [null, null] = [M || #{<<"memory">> := M}
                              <- processes(<<"'full\\e[2J'">>, Objects)],
     [] = of_type(<<"function">>, Objects),
@@ -106,7 +106,7 @@ is_node(#{<<"processes">> := N, <<"listed">> := Listed, <<"looked_at">> := Looke
           <<"reductions_per_s">> := Reds}) ->
     true = Total > Part andalso Part > 10000000,
     true = Up > 0 andalso Queue >= 0 andalso Reds > 1000,
-    %% There are few processes, so each is looked at each time.
+    %% There are few processes, so the node measures each of them in each interval.
     true = Looked >= Listed - 5 andalso abs(N - Listed) < 20.
 
 is_process(Name, Key, Least, Nodes, Objects) ->
@@ -116,8 +116,8 @@ is_process(Name, Key, Least, Nodes, Objects) ->
          || #{Key := V} <- Found],
     ok.
 
-%% Counts and quantiles are those of the calls on both nodes, and conditions of a
-%% spec are tested.
+%% The output has the counts and quantiles of the calls on both nodes together. Only calls that
+%% match the spec's condition are counted.
 functions(Config) ->
     Opts = ?config(opts, Config),
     Cmd = start(Opts, ["top", "-n", names(Config), "--once", "--json", "--every",
@@ -171,8 +171,8 @@ for_people(Config) ->
     nomatch = binary:match(Short, <<"-- measured">>),
     contains(Short, <<"busy">>).
 
-%% With more processes than the node may look at in a tick, those that stand out are
-%% found all the same, and the output tells how many were looked at.
+%% There are more processes than the node may measure in one interval. The process with the longest
+%% message queue is found all the same. The output says how many processes were measured.
 many_processes(Config) ->
     One = one(Config),
     Ps = call(One, ?WORK, crowd, [inviso_test_lib:soak(8000, 100000)]),
@@ -211,7 +211,7 @@ usage(Config) ->
     #{status := 5} = run(Opts, ["top", "-n", Name, "--once", "no_such_module:f/1"]),
     #{status := 3} = run(Opts, ["top", "-n", "nobody", "--once"]).
 
-%% After kill -9 of the command nothing stays on the nodes.
+%% If the command is killed by kill -9, nothing stays on the nodes.
 the_command_is_killed(Config) ->
     Nodes = ?config(nodes, Config),
     Before = footprints(Nodes),
@@ -247,9 +247,9 @@ a_node_is_lost(Config) ->
 %%---------------------------------------------------------------------------
 %% The screen, in a terminal of tmux
 
-%% Runs the command in a new terminal, and returns when the screen shows a pattern.
-%% After the command the terminal shows its exit status, and whether the modes of the
-%% terminal are as before.
+%% Runs the command in a new terminal, and returns when the screen shows a pattern. When the command
+%% has ended, the terminal prints its exit status, and whether the modes of the terminal are the
+%% same as before.
 terminal(Args, Pattern, Config) ->
     os:find_executable("tmux") =/= false
         orelse throw({skip, "NO TERMINAL WAS TRIED: there is no tmux"}),
@@ -298,8 +298,8 @@ lines(T) ->
 %% Waits until the screen shows a pattern.
 shows(T, Pattern) -> shows_all(T, [Pattern]).
 
-%% Waits until the screen shows all patterns, and is not being drawn: two looks at it
-%% are equal. Returns its lines.
+%% Waits until the screen shows all patterns and has the same lines twice in a row, so that it is
+%% not being drawn. Returns its lines.
 shows_all(T, Patterns) ->
     until(fun() ->
                   Lines = lines(T),
@@ -328,11 +328,12 @@ first_row(T, Pattern) ->
                   end
           end).
 
-%% The lines of the table, with its title.
+%% Returns the lines of the table, with the line of its titles first.
 table(Lines) ->
     lists:dropwhile(fun(L) -> not has(L, "^pid .*reds/s") end, Lines).
 
-%% The terminal is as before: no other screen, a visible cursor, the same modes.
+%% Checks that the terminal is as before the command: not on the alternate screen, with a visible
+%% cursor, and in the same modes.
 restored(T, Status) ->
     _ = shows(T, lists:flatten(io_lib:format("^ended: ~b modes: same", [Status]))),
     "0 1" = string:trim(tmux(T, "display -p -t t '#{alternate_on} #{cursor_flag}'")),
@@ -354,16 +355,17 @@ screen(Config) ->
     in_terminal(["--every", "300ms"], "busy", fun rows_and_keys/1, Config).
 
 rows_and_keys(T) ->
-    %% The most work first; no line is longer than the screen.
+    %% The process with the most work comes first. No line is longer than the screen is wide.
     true = first_row(T, "busy .*inviso_top_wor"),
     Lines = shows_all(T, ["^<.*busy .*inviso_top_wor", "^q quit"]),
     [] = [L || L <- Lines, string:length(L) > 80],
-    %% Sorting; names are shown as text.
+    %% Keys sort the table by message queue and by memory. Control characters in names are escaped.
     ok = keys(T, "b"),
     true = first_row(T, "full\\\\e\\[2J.* 20.0k +- "),
     ok = keys(T, "m"),
     true = first_row(T, "naïve 東京"),
-    %% Other sizes. Before the command draws again, tmux shows a part of its screen.
+    %% The terminal gets three other sizes. Until the command draws again, tmux shows a part of the
+    %% old screen.
     "" = tmux(T, "resize-window -t t -x 120 -y 12"),
     Wide = shows_all(T, ["current function", "^q quit"]),
     [_ | _] = [L || L <- Wide, string:length(L) > 80],
@@ -389,7 +391,7 @@ rows_and_keys(T) ->
     ok = keys(T, "q"),
     restored(T, 0).
 
-%% Enter traces the chosen function, and after that the screen is back.
+%% The key Enter traces the chosen function. When the trace has ended, the screen appears again.
 trace_of_a_row(Config) ->
     One = one(Config),
     in_terminal(
@@ -411,8 +413,8 @@ trace_of_a_row(Config) ->
               restored(T, 0)
       end, Config).
 
-%% A signal ends the command as a key does, also while a trace runs; after kill -9 the
-%% nodes clean up.
+%% A signal ends the command in the same way as a key does, also while a trace runs. After kill -9
+%% of the command the nodes remove everything themselves.
 signals(Config) ->
     Nodes = ?config(nodes, Config),
     Before = footprints(Nodes),
@@ -434,7 +436,7 @@ killed(#{pid := File}, Signal) ->
     "" = os:cmd(io_lib:format("kill -~s ~s", [Signal, string:trim(Pid)])),
     ok.
 
-%% A terminal that ncurses does not know: an error, not a broken screen.
+%% If ncurses does not know the terminal, the command prints an error and does not draw.
 no_terminal(Config) ->
     #{cookie := Cookie, base := Base} = ?config(opts, Config),
     os:find_executable("script") =/= false

@@ -5,8 +5,8 @@
 -export([stand_out/0, calls/1, pay/1, large/1, full/1, busy/0, send/2, sink/0]).
 -export([crowd/1, leave/1]).
 
-%% @doc Starts processes that stand out, and that live as long as the node. Returns
-%% the process that gets messages.
+%% @doc Starts processes with much memory, a long message queue or much work. They live as long as
+%% the node. Returns the process `sink', to which send/2 can send messages.
 -spec stand_out() -> pid().
 stand_out() ->
     Large = spawn(?MODULE, large, [none]),
@@ -19,7 +19,7 @@ stand_out() ->
     register(sink, Sink),
     Sink.
 
-%% The process has the most memory of all.
+%% This process has more memory than any other.
 large(none) -> large(lists:seq(1, 2000000));
 large(List) -> receive stop -> List end.
 
@@ -33,7 +33,7 @@ sink() ->
     receive {From, done} -> From ! {self(), done}; _ -> ok end,
     sink().
 
-%% @doc Sends N messages to a process, which are all received when this returns.
+%% @doc Sends N messages to a process. Returns when the process has received all of them.
 -spec send(atom(), pos_integer()) -> ok.
 send(To, N) ->
     _ = [To ! M || M <- lists:seq(1, N)],

@@ -170,7 +170,7 @@ init_per_testcase(_Case, Config) ->
 end_per_testcase(_Case, Config) ->
     inviso_sessions_lib:nothing_left(Config).
 
-%% --- scripts with the outcomes of OTP 27 ------------------------------------
+%% --- scripts whose outcomes must be those of OTP 27 --------------------------
 
 same(Case, Config) ->
     inviso_sessions_lib:same(?MODULE, Case, Config).
@@ -524,8 +524,8 @@ what_is_set(script) ->
      {a, info, [{?WORK, f, 1}, all]},
      {b, info, [{?WORK, f, 1}, all]},
      {b, info, [{?WORK, f, 1}, match_spec]},
-     %% Function g/2 is not traced. For a traced function, the answers of OTP 27
-     %% and 29 differ.
+     %% These questions are about g/2, which is not traced: about a traced function, OTP 27 and 29
+     %% give different answers.
      {b, info, [{?WORK, g, 2}, meta]},
      {b, info, [{?WORK, f, 1}, call_count]},
      {b, info, [{?WORK, g, 2}, traced]},
@@ -607,14 +607,14 @@ a_process_that_traces_itself(Config) ->
 
 %% --- other cases ------------------------------------------------------------
 
-%% Runs the example at the top of the documentation of `trace'. The example here
-%% returns its results and does not print them.
+%% Runs the example from the beginning of the documentation of `trace'. The original prints its
+%% results, and this copy returns them.
 example_of_the_documentation(Config) ->
     {Messages, 1, 1, 55, true, Badarg} =
         call(?config(node, Config), ?MODULE, example, []),
     [{trace, _, call, {lists, seq, [1, 10]}}] = Messages,
-    %% The stack of the error begins with the called function of `trace', even
-    %% if the error was raised in another module.
+    %% The first function in the error's stack is the called function of `trace', even if another
+    %% module raised the error.
     {badarg, [{trace, function, [_, {lists, seq, 2}, [], []], _} | _]} = Badarg.
 
 example() ->
@@ -663,9 +663,8 @@ is_gone(Weak) ->
         error:badarg -> true
     end.
 
-%% If every session that traces a function traces all calls of it, the engine
-%% gives the VM no match spec for this function. Each session still gets only
-%% the calls of its own functions.
+%% If all sessions that trace a function trace each call of it, the engine gives the VM no match
+%% spec for this function. Even so, each session gets only calls of the functions that it traces.
 no_match_spec_where_all_want_all(Config) ->
     case has_sessions() of
         true ->
@@ -710,7 +709,7 @@ match_spec(F) ->
     {match_spec, Spec} = erlang:trace_info(MFA, match_spec),
     Spec.
 
-%% Checks which sessions get a call of each function.
+%% Calls each function once, and checks which sessions' tracers get these calls.
 calls(Expected) ->
     Before = [told(To) || {To, _} <- Expected],
     0 = ?WORK:f(0),
@@ -771,7 +770,7 @@ unsafe_labels() ->
                        {send, [Spec, []]}]],
     {match_spec, true} = inviso_trace:info(S, send, match_spec),
     {traced, false} = inviso_trace:info(S, {?WORK, g, 2}, traced),
-    %% The error's error_info explains it.
+    %% The error has the term error_info, with which format_error/2 explains the error.
     try inviso_trace:send(S, hd(Specs), []) of
         N -> exit({answer, N})
     catch
@@ -796,7 +795,7 @@ reason(Function, Args) ->
         error:Reason -> Reason
     end.
 
-%% If the VM refuses a part of a request, nothing of the request stays.
+%% If the VM refuses a part of a request, the other parts have no effect either.
 what_is_refused_leaves_nothing(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -808,8 +807,8 @@ refused() ->
     ok = not_put_back(),
     refused_half_way().
 
-%% The VM accepts each of two match specs for one function, but not both
-%% combined.
+%% Two match specs for the same function: the VM accepts each of them alone, but refuses the match
+%% spec that combines both.
 too_deep_together() ->
     Tracee = spawn_link(fun() ->
                                 receive go -> ?WORK:g(1, 2) end,
@@ -821,15 +820,15 @@ too_deep_together() ->
     [A, B] = Sessions,
     1 = inviso_trace:process(A, Tracee, true, [call]),
     1 = inviso_trace:function(A, {?WORK, f, 1}, Deep, [local]),
-    %% If the VM refuses a pattern on one of many functions, none of them gets
-    %% the pattern. The engine keeps patterns that it has not yet set in the VM,
-    %% because their session traces no process.
+    %% If the VM refuses a pattern on one of several functions, the engine sets it on none of them.
+    %% The engine keeps the earlier pattern on h/1. It is not set in the VM yet, because session B
+    %% traces no process.
     1 = inviso_trace:function(B, {?WORK, h, 1}, true, [local]),
     system_limit = reason(function, [B, {?WORK, '_', '_'},
                                      enabling(Deep), [local]]),
     [{f, 1}] = traced_functions(),
-    %% If the VM refuses a pattern later, when a process needs the pattern, the
-    %% other patterns are set.
+    %% A pattern is set in the VM when a process gets the flag `call'. If the VM refuses the pattern
+    %% then, the other patterns are set all the same.
     1 = inviso_trace:process(A, Tracee, false, [call]),
     1 = inviso_trace:function(B, {?WORK, f, 1}, Deep, [local]),
     1 = inviso_trace:process(B, Tracee, true, [call]),
@@ -860,8 +859,8 @@ noted() ->
            inviso_engine:is_plain(?WORK, F, A) orelse
                inviso_engine_counted:left({?WORK, F, A}) =/= #{}].
 
-%% Returns a spec that the VM accepts alone, but not combined with another one:
-%% then the place of the variable, deep in the head, makes the spec too deep.
+%% Returns a match spec that the VM accepts alone. Combined with another one it is too deep, because
+%% the variable is deep in the head and the combination adds to that depth.
 as_deep_as_can_be() ->
     Spec = fun(N) ->
                    [{[nested(300, fun(X) -> {X} end)],
@@ -881,8 +880,8 @@ deepest(Spec, Can, Cannot) ->
 nested(0, _) -> '$1';
 nested(N, F) -> F(nested(N - 1, F)).
 
-%% The VM refuses a meta pattern, because its tracer module does not exist. The
-%% other patterns of the request are not set, and earlier patterns stay.
+%% The VM refuses a meta pattern, because its tracer module does not exist. The engine sets no other
+%% pattern of this request, and earlier patterns stay.
 not_put_back() ->
     Gone = {{no_such_tracer, 1}, []},
     Local = #{call => {local, []}},
@@ -902,8 +901,8 @@ not_put_back() ->
     {all, false} = erlang:trace_info(on_load, all),
     ok.
 
-%% If the VM refuses a part of a request, the engine's table of functions
-%% without a match spec is restored as well.
+%% The engine has a table of the functions that it traces without a match spec. If the VM refuses a
+%% part of a request, the engine also undoes the request's changes in this table.
 refused_half_way() ->
     F0 = inviso_engine_functions:activate(
            0, [call], inviso_engine_functions:new()),
@@ -1006,8 +1005,8 @@ explanation(Function, Args) ->
             {Reason, Position}
     end.
 
-%% A tracer module that is not inviso's is called by the VM itself, not by the
-%% engine. So other sessions cannot trace the same processes at the same time.
+%% The VM itself, not the engine, calls a tracer module other than inviso's. So no other session can
+%% trace the same processes at the same time.
 a_tracer_module_of_others(Config) ->
     case has_sessions() orelse built(Config) of
         true -> {skip, "OTP's own sessions"};
@@ -1103,7 +1102,7 @@ others() ->
     exit(His, kill),
     ok.
 
-%% Counters pause while another session traces the function globally.
+%% A session's counters of a function stop while another session traces this function globally.
 counters_give_way_to_global_patterns(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1140,8 +1139,8 @@ give_way() ->
     Tracee ! stop,
     ok.
 
-%% Counters also pause beside a global pattern of erlang:trace_pattern/3,
-%% whether the pattern or the counters were set first.
+%% A session's counters of a function also stop while it has a global pattern of
+%% erlang:trace_pattern/3. This is so whether the pattern or the counters were set first.
 counters_rest_beside_others(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1174,8 +1173,8 @@ rest() ->
     1 = inviso_trace:function(S, F, restart, [call_count]),
     1 = inviso_trace:function(S, G, false, [call_count, call_time]),
     {call_count, false} = inviso_trace:info(S, G, call_count),
-    %% When the global patterns are removed, counting continues with the
-    %% engine's next request.
+    %% After the global patterns are removed, the counters start again with the next request to the
+    %% engine.
     2 = lists:sum([erlang:trace_pattern(MFA, false, [global])
                    || MFA <- [F, G]]),
     _ = ?WORK:f(1),
@@ -1193,7 +1192,7 @@ rest() ->
     true = inviso_trace:session_destroy(S),
     {traced, global} = erlang:trace_info(F, traced),
     1 = erlang:trace_pattern(F, false, [global]),
-    %% The server logs in another process, so wait for the message.
+    %% The server lets another process log, so wait for the message.
     [_] = [L || "trace sessions: a function that is counted" ++ _ = L
                     <- logged()],
     ok = logger:remove_handler(?MODULE).
@@ -1203,8 +1202,9 @@ logged() ->
     after 1000 -> []
     end.
 
-%% A match spec names more tracers than the engine's table can have. Then no
-%% pattern is set, and the table has room for the tracers of another spec.
+%% If a match spec names more tracers than the engine's table can have, the engine sets no pattern.
+%% It also removes this spec's tracers from the table, so that there is room for those of another
+%% spec.
 named_tracers_have_a_limit(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1228,7 +1228,7 @@ named_tracers() ->
     _ = [exit(P, kill) || P <- Pids],
     ok.
 
-%% A session's pattern cannot be set beside another tool's pattern on the same
+%% The engine does not set a session's pattern while another tool has a pattern on the same
 %% function. Other requests for this function still succeed.
 foreign_patterns_block_no_session(Config) ->
     case has_sessions() of
@@ -1265,8 +1265,8 @@ block() ->
     Tracee ! stop,
     ok.
 
-%% If another tool replaces a session's pattern for calls, the session's pattern
-%% is off, and the other tool's pattern stays.
+%% If another tool replaces a session's pattern for calls, the session no longer has a pattern, and
+%% the other tool's pattern stays.
 what_others_replace_is_over(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1352,8 +1352,8 @@ begun() ->
     true = inviso_trace:session_destroy(S),
     ok.
 
-%% Closing a tracer that erlang:trace/3 uses settles the schedulers. Closing a
-%% tracer that only sessions use need not settle them.
+%% A tracer that only trace sessions use is closed without a wait for the schedulers. If
+%% erlang:trace/3 used the tracer, closing it would make each scheduler run a process first.
 a_tracer_of_sessions_alone_goes_at_once(Config) ->
     Log = filename:join(?config(priv_dir, Config), "alone.log"),
     ok = call(?config(node, Config), ?MODULE, alone, [Log]).
@@ -1393,8 +1393,8 @@ killed() ->
                     end),
     ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
     {all, false} = erlang:trace_info(on_load, all),
-    %% If a pattern of the killed server were left in this table, the next
-    %% server would take it for another tool's pattern.
+    %% If this table still had a pattern of the killed server, the next server would think that
+    %% another tool had set it.
     false = inviso_engine:is_plain(?WORK, f, 1),
     New = inviso_trace:session_create(s, self(), []),
     badarg = reason(process, [S, Tracee, true, [call]]),
@@ -1425,7 +1425,8 @@ killed_at_its_end() ->
     1 = inviso_trace:function(S, {?WORK, f, 1}, true, [local]),
     Server = whereis(inviso_engine_server),
     {Asks, Monitor} = spawn_monitor(inviso_trace, session_destroy, [S]),
-    %% This process needs a priority above the server's, which is `high'.
+    %% The server runs with priority `high'. To kill it in time, this process needs a higher
+    %% priority.
     Old = process_flag(priority, max),
     ok = until_not_traced({?WORK, f, 1}),
     exit(Server, kill),
@@ -1446,8 +1447,7 @@ until_not_traced(MFA) ->
         _ -> receive after 1 -> until_not_traced(MFA) end
     end.
 
-%% If another tool traces the end of a call with erlang:trace_pattern/3, no
-%% session gets this event.
+%% Another tool traces the end of a call with erlang:trace_pattern/3. No session gets this event.
 ends_that_another_tool_traces(Config) ->
     ok = call(?config(node, Config), ?MODULE, foreign_ends, []).
 
@@ -1479,8 +1479,8 @@ traced() ->
     after 0 -> []
     end.
 
-%% A session ends between a call that it traces and the end of this call. When
-%% the call ends, a new session has the bit of the ended session.
+%% The engine marks a session's settings by a bit. A session ends between a call that it traces and
+%% the end of this call. When the call ends, its bit belongs to a new session.
 a_bit_that_is_used_again(Config) ->
     ok = call(?config(node, Config), ?MODULE, used_again, []).
 
@@ -1513,8 +1513,8 @@ used_again() ->
     true = inviso_trace:session_destroy(Stays),
     ok.
 
-%% A new session gets the bit of an ended session. The new session gets no call
-%% times of processes that had the flag `call' only in the ended session.
+%% The engine gives a new session the bit of an ended session. The new session gets no call times of
+%% processes that had the flag `call' only in the ended session.
 processes_of_an_earlier_session(Config) ->
     ok = call(?config(node, Config), ?MODULE, traced_before, []).
 
@@ -1545,16 +1545,16 @@ session(Tracee, Name) ->
     1 = inviso_trace:process(S, Tracee, true, [call]),
     S.
 
-%% Returns the process that runs the test. The caller is this process or the
-%% tracee.
+%% Returns the process that runs the test. The caller is either this process or the tracee, which is
+%% linked to it.
 self_or(Tracee) ->
     case self() of
         Tracee -> {links, [Pid | _]} = process_info(Tracee, links), Pid;
         Self -> Self
     end.
 
-%% The number of combinations of flags is limited. If a request exceeds the
-%% limit, it gets an error, and the node's log gets a line.
+%% The engine's table of combinations of flags is limited. If a request would exceed the limit, the
+%% engine returns an error and logs a warning.
 no_room_is_logged(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1585,7 +1585,8 @@ no_room() ->
     exit(Pid, kill),
     ok.
 
-%% The callback of a logger handler. The engine must not wait for a log.
+%% The callback of the test's logger handler. It never returns in the engine's server, so the test
+%% hangs if the server itself logs.
 log(#{level := warning, msg := {Format, Args}}, #{config := Pid}) ->
     _ = self() =:= whereis(inviso_engine_server)
         andalso timer:sleep(infinity),
@@ -1593,8 +1594,8 @@ log(#{level := warning, msg := {Format, Args}}, #{config := Pid}) ->
 log(_, _) ->
     ok.
 
-%% A list of processes is refused with the error of OTP, and other sessions
-%% continue.
+%% The first argument is a list of processes. The engine refuses it with the same error as OTP, and
+%% other sessions continue.
 a_list_of_processes_is_refused(Config) ->
     ok = call(?config(node, Config), ?MODULE, lists_refused, []).
 
@@ -1622,8 +1623,8 @@ lists_refused() ->
     Pid ! stop,
     ok.
 
-%% Two requests wait for the server. The second is answered first, because the
-%% first concerns many processes.
+%% Two requests wait for the server. The first concerns many processes, so the second is answered
+%% first.
 others_do_not_wait_for_many_processes(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1649,7 +1650,7 @@ in_between() ->
     _ = [P ! stop || P <- Pids],
     ok.
 
-%% Sends a request as inviso_engine_request does, without waiting.
+%% Sends a request in the same way as inviso_engine_request, but does not wait for the answer.
 asked(Request) ->
     Ref = monitor(process, inviso_engine_server, [{alias, reply_demonitor}]),
     inviso_engine_server ! {'$inviso_engine', Ref, self(), Request},
@@ -1665,10 +1666,9 @@ answer() ->
 remote_pid() ->
     binary_to_term(<<131, 88, 100, 0, 3, "a@b", 99:32, 0:32, 1:32>>).
 
-%% A session sets the flag `send' on new processes, but its match spec for
-%% `send' is false, so it gets no event. Such a flag is not set in the VM, and
-%% other tools can trace the processes. When the session sets the match spec to
-%% true, it gets events.
+%% A session sets the flag `send' on new processes, but its match spec for `send' is false, so it
+%% gets no event. The engine does not set such a flag in the VM, so other tools can trace the
+%% processes. When the session sets the match spec to true, it gets events.
 flags_that_no_event_needs(Config) ->
     ok = call(?config(node, Config), ?MODULE, not_needed, []).
 
@@ -1692,7 +1692,7 @@ not_needed() ->
     _ = [receive {trace, P, send, hello, _} -> ok after 60000 -> error(P) end
          || P <- [New, Newest]],
     receive {trace, Old, _, _, _} = M -> error(M) after 0 -> ok end,
-    %% When the session turns the events off again, processes keep its flags.
+    %% The session turns the events off again. The processes still have its flags.
     1 = inviso_trace:send(S, false, []),
     Last = spawn(Echo),
     [{flags, [send]}] =
@@ -1703,8 +1703,8 @@ not_needed() ->
     true = inviso_trace:session_destroy(S),
     ok.
 
-%% A dead process can have the same index in the VM's table of processes as a
-%% live process. Then their pids differ only in the upper bits.
+%% The VM's table of processes can have a live process at the index that a dead process had. The two
+%% pids then differ only in their upper bits.
 a_dead_process_with_a_used_index(Config) ->
     ok = call(?config(node, Config), ?MODULE, dead_and_alive, []).
 
@@ -1729,15 +1729,15 @@ dead_and_alive() ->
     Alive ! stop,
     ok.
 
-%% Returns a pid with the index of Pid and other upper bits. The text of a pid
-%% has 15 bits before the last dot, and the other bits after it.
+%% Returns a pid with the same table index as Pid and other upper bits. The text of a pid has the
+%% lower 15 bits before the last dot, and the upper bits after it.
 same_place(Pid) ->
     [_, Number, Serial] = [list_to_integer(L)
                            || L <- string:lexemes(pid_to_list(Pid), "<.>")],
     Later = Serial + (erlang:system_info(process_limit) bsr 15),
     list_to_pid(lists:flatten(io_lib:format("<0.~w.~w>", [Number, Later]))).
 
-%% Sessions begin and end while processes call and spawn as fast as possible.
+%% Sessions begin and end while processes make calls and spawn others as fast as possible.
 sessions_come_and_go(Config) ->
     ok = call(?config(node, Config), ?MODULE, come_and_go, []).
 
@@ -1776,7 +1776,7 @@ busy() ->
 swallow() ->
     receive _ -> swallow() end.
 
-%% Runs a function on a node on which inviso was not used yet.
+%% Runs a function on a new node, on which inviso was not used yet.
 fresh(Function, Config) ->
     case has_sessions() of
         true ->
@@ -1792,8 +1792,8 @@ fresh(Function, Config) ->
             end
     end.
 
-%% Logs a warning. The node loads modules for its first warning, and on a slow
-%% machine this would otherwise be a warning of the engine.
+%% Logs a warning, so that the node loads the modules for it now. Otherwise a warning of the engine,
+%% which a slow machine can cause, would load them during the test.
 has_logged() ->
     logger:warning("~s ~0tP (~b)", ["warm", up, 10, 1]),
     _ = logger_std_h:filesync(default),

@@ -272,9 +272,9 @@ call_time(script) ->
 call_time(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% The call times of a session list the processes that it traces or has traced.
-%% They list neither processes of another session nor processes that the session
-%% would trace only after a link.
+%% The call times of a session include the processes that it traces or has traced. They include
+%% neither processes that only another session traces, nor processes that the session would trace
+%% only after a link.
 call_time_of_those_that_are_traced(script) ->
     Times = {b, info, [{?WORK, f, 1}, call_time]},
     [{open, a}, {open, b}, {process, other}, {process, another},
@@ -378,7 +378,7 @@ code_that_comes_is_traced_globally(script) ->
 code_that_comes_is_traced_globally(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% A function gets counters when its module is loaded and by later requests.
+%% The functions of a module get counters when the module is loaded, and through later requests.
 %% Each counter counts until it is cleared.
 counters_of_code_that_comes(script) ->
     [{open, a},
@@ -423,9 +423,9 @@ code_that_is_loaded_again(script) ->
 code_that_is_loaded_again(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Returns the ways in which the last function of a chain ends. It fails only if
-%% its caller catches the exception: if an exception passes through an untraced
-%% function, the VM of OTP 25 reports no return.
+%% Returns the ways in which the last function of a chain of calls can end. It may fail only if its
+%% caller catches the exception: when an exception passes through a function that is not traced, the
+%% VM of OTP 25 reports no `return_to'.
 ends(caught) -> [return, fail];
 ends(_) -> [return].
 
@@ -533,8 +533,8 @@ returning_to_from_unreported_calls(script) ->
 returning_to_from_unreported_calls(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% {silent, true} in a meta pattern has no effect on processes that the session
-%% does not trace.
+%% If a meta pattern has {silent, true}, this has no effect on processes that the session does not
+%% trace.
 a_meta_spec_that_silences(script) ->
     [{open, a}, {process, other},
      {a, process, [tracee, true, [send]]},
@@ -725,8 +725,8 @@ specs_of_a_message_may_act(script) ->
 specs_of_a_message_may_act(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Both sessions get calls from other modules. Calls within the module do not
-%% go to the session with the global pattern.
+%% Both sessions get calls that come from other modules. The session with the global pattern gets no
+%% calls that come from the module itself.
 global_beside_local(script) ->
     [{open, a}, {open, b}, {load, ?LATE},
      {a, process, [tracee, true, [call]]},
@@ -764,7 +764,7 @@ global_beside_counters(Config) ->
         false -> {skip, "before OTP 27 counters give way"}
     end.
 
-%% Patterns on all functions, in a session that traces no process.
+%% A session that traces no process sets patterns on all functions.
 everything_of_a_session_without_tracees(script) ->
     [{open, a}, {open, b}, {load, ?LATE},
      {a, function, [{?WORK, '_', '_'}, true, [local]]},

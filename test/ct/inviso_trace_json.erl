@@ -16,12 +16,11 @@
 -define(IS_SPACE(C), C =:= $\s; C =:= $\t; C =:= $\n; C =:= $\r).
 -define(IS_DIGIT(C), C >= $0, C =< $9).
 
-%% The heap of a process that decodes lines is at most so large from the start:
-%% 400 MB.
+%% The initial heap of a process that decodes lines has at most this size, which is 400 MB.
 -define(HEAP_WORDS, 50000000).
 
-%% Reads all lines of a text. The heap is large from the start, because growing
-%% it takes several times as long as reading.
+%% Reads all lines of a text. Growing the heap takes several times as long as reading, so the
+%% process starts with a large heap.
 -spec lines(binary()) -> [json()].
 lines(Text) ->
     Words = process_flag(min_heap_size, min(byte_size(Text), ?HEAP_WORDS)),
@@ -92,8 +91,8 @@ object(Pairs) ->
     true = map_size(Map) =:= length(Pairs),
     Map.
 
-%% Most strings have no escape, and are copied at once. Size is the number of
-%% bytes so far.
+%% Most strings contain no escape sequence, and are copied in one step. Size is the number of bytes
+%% of the string so far.
 string(<<$", Rest/bits>>, Text, At, Size, Open) ->
     next(Rest, Text, At + Size + 1, binary_part(Text, At, Size), Open);
 string(<<C, Rest/bits>>, Text, At, Size, Open)

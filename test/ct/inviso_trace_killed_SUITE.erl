@@ -54,9 +54,9 @@ init_per_testcase(_Case, Config) ->
 end_per_testcase(_Case, Config) ->
     inviso_sessions_lib:nothing_left(Config).
 
-%% Two sessions have counters of all kinds, on single functions and on whole
-%% modules, when the server is killed. All of them are cleared. Another tool's
-%% counters stay, even on the same function.
+%% The server is killed when two sessions have counters of all kinds, on single functions and on
+%% whole modules. All these counters are cleared. Another tool's counters stay, even on the same
+%% function.
 counters_of_all_sessions(Config) ->
     ok = call(?config(node, Config), ?MODULE, all_sessions, []).
 
@@ -84,7 +84,7 @@ refused(S, What, Kinds) ->
     catch error:Reason -> {error, Reason}
     end.
 
-%% The server is killed after it has set a part of the counters.
+%% The server is killed when it has set some of the requested counters.
 a_server_killed_while_it_arms(Config) ->
     ok = call(?config(node, Config), ?MODULE, while_it_arms, []).
 
@@ -95,7 +95,8 @@ while_it_arms() ->
     1 = inviso_trace:function(S, {?WORK, f, 1}, true, [call_count]),
     {_, Monitor} = spawn_monitor(
                      fun() -> refused(S, {'_', '_', '_'}, [call_count]) end),
-    %% This process needs a priority above the server's, which is `high'.
+    %% The server runs with priority `high'. To kill it in time, this process needs a higher
+    %% priority.
     Old = process_flag(priority, max),
     ok = until_counted(),
     exit(whereis(inviso_engine_server), kill),
@@ -114,8 +115,7 @@ until_counted() ->
         _ -> ok
     end.
 
-%% A module with counters is loaded again. The server is killed before it
-%% notices this.
+%% A module with counters is loaded again. The server is killed before it notices the new module.
 counters_of_code_that_has_gone(Config) ->
     ok = call(?config(node, Config), ?MODULE, code_has_gone, []).
 
@@ -129,7 +129,7 @@ code_has_gone() ->
     ok = killed([S], [{{?MADE, f, 0}, call_count}]),
     clear([{{?MADE, f, 0}, call_count}]).
 
-%% The server is killed after it has noticed one of two loaded modules.
+%% Two modules are loaded. The server is killed when it has noticed only the first one.
 counters_of_code_that_comes(Config) ->
     ok = call(?config(node, Config), ?MODULE, code_comes, []).
 
@@ -153,8 +153,8 @@ code_comes() ->
     {all, false} = erlang:trace_info(on_load, all),
     clear(His).
 
-%% The engine has a note of each counter that a session has set. When the
-%% counter is cleared, the note is removed, even if other sessions exist.
+%% The engine has a note of each counter that a session has set. When the counter is cleared, the
+%% engine removes the note, even if other sessions still exist.
 counters_that_have_gone_before(Config) ->
     ok = call(?config(node, Config), ?MODULE, gone_before, []).
 
@@ -194,8 +194,8 @@ gone_before() ->
 noted(Where) ->
     lists:sort(maps:keys(inviso_engine_counted:left(Where))).
 
-%% A session ends before the server notices that a module was loaded. The new
-%% module's counters must be cleared. The server is not killed in this case.
+%% A session ends before the server notices that a module was loaded, whose functions got counters
+%% of this session. These counters must be cleared. The server is not killed in this case.
 code_that_comes_before_a_session_is_forgotten(Config) ->
     ok = call(?config(node, Config), ?MODULE, forgotten, []).
 
@@ -207,8 +207,8 @@ forgotten() ->
     [] = counted(),
     ok.
 
-%% Uses a session and ends, which closes the session, because no other process
-%% has its handle.
+%% Creates a session, and exits. No other process has the session's handle, so the exit closes the
+%% session.
 has_on_load(Tracer) ->
     S = inviso_trace:session_create(s, Tracer, []),
     put(session, S),
@@ -217,8 +217,8 @@ has_on_load(Tracer) ->
     {call_count, 0} = erlang:trace_info({?MADE, f, 0}, call_count),
     exit(done).
 
-%% Modules are loaded while a session ends, also between the server's search for
-%% loaded modules and its changes in the VM. No counter may be left.
+%% Modules are loaded while a session ends, even after the server has looked for loaded modules and
+%% before it clears counters in the VM. No counter may stay.
 code_that_comes_while_a_session_ends(Config) ->
     ok = call(?config(node, Config), ?MODULE, comes_at_the_end, []).
 
@@ -250,7 +250,7 @@ come(Codes) ->
     _ = [{module, M} = erlang:load_module(M, Code) || {M, Code} <- Codes],
     ok.
 
-%% If there is no room for the note of a counter, the node's log says so.
+%% If the engine's table has no room for the note of a counter, the engine logs a warning.
 no_room_for_notes(Config) ->
     ok = call(?config(node, Config), ?MODULE, no_room, []).
 
@@ -260,8 +260,7 @@ no_room() ->
     [S] = sessions(1),
     _ = [inviso_engine:room(?MADE, list_to_atom("f" ++ integer_to_list(N)), 0)
          || N <- lists:seq(1, 70000)],
-    %% The table of notes is full, so there is no room for a note of this
-    %% function.
+    %% The table of notes is full, so the engine has no room for a note of this function.
     make(inviso_sessions_new, 1),
     1 = inviso_trace:function(S, {inviso_sessions_new, f, 0}, true,
                               [call_count]),
@@ -288,7 +287,7 @@ kinds() ->
     [K || K <- inviso_engine_counters:kinds(),
           inviso_engine_counters:exists(K)].
 
-%% Returns the counters in these modules only. Other modules may be loaded at
+%% Returns the counters in the modules of this test only, because the node can load other modules at
 %% any time.
 counted() ->
     counted([?WORK, ?LATE, ?MADE, lists, maps]).
@@ -310,13 +309,13 @@ killed(Sessions, His) ->
     exit(whereis(inviso_engine_server), kill),
     cleaned(Sessions, His).
 
-%% Waits until no counter of a session is left and the engine's server has
-%% ended.
+%% Waits until all counters of sessions are cleared and the engine's server has ended. Then checks
+%% that the counters of other tools, His, are still there.
 cleaned(Sessions, His) ->
     Expected = lists:sort(His),
     _ = (catch wait_until(fun() -> counted() -- Expected =:= [] end)),
     ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
-    %% These calls keep the handles of the sessions in use until now.
+    %% Because of these calls, the handles are not garbage collected earlier.
     _ = [{'EXIT', {badarg, _}} = (catch inviso_trace:send(S, true, []))
          || S <- Sessions],
     case counted() of

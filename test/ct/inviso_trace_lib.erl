@@ -25,8 +25,8 @@ dir(Config) ->
 name(Config, Name) ->
     filename:join(dir(Config), Name).
 
-%% The first part of an init_per_suite: skips the suite if the products are not
-%% built, and loads the library.
+%% For init_per_suite: skips the suite if a product that it needs is not built. Otherwise loads the
+%% library.
 config(Config, Needs) ->
     Missing = [N || N <- Needs, not filelib:is_regular(product(N))],
     case Missing of
@@ -59,7 +59,7 @@ close(Tracer) ->
     {ok, Stats} = inviso_tracer:close(Tracer),
     balanced(Stats).
 
-%% Sets flags of a process with erlang:trace/3, and with this tracer.
+%% Sets trace flags of a process with erlang:trace/3, so that its events go to this tracer.
 flags(Pid, Tracer, Flags) ->
     flags(Pid, Tracer, Flags, true).
 
@@ -121,14 +121,16 @@ output(Port, Acc) ->
 items(Log) ->
     {Status, Bin, Said} = merge(Log, "json"),
     Items = inviso_trace_json:lines(Bin),
-    %% Events that came after a limit do not count as lost, so the status is 0.
+    %% Status 7 means that events were lost. Events that were refused because of a limit do not
+    %% count as lost.
     case {Status, maps:remove(limit, lost(Items))} of
         {0, L} when L =:= #{} -> Items;
         {7, L} when L =/= #{} -> Items;
         _ -> error({merge, Status, Said, lost(Items)})
     end.
 
-%% Reads a copy of a log whose own directory has no space for the output.
+%% Returns what items/1 returns, for a log in a directory that has no space for output. It reads a
+%% copy of the log.
 items_elsewhere(Log, Config) ->
     Copy = name(Config, "copy"),
     {ok, _} = file:copy(Log, Copy),
@@ -156,7 +158,8 @@ balanced(#{produced := P, recorded := R, dropped := D, lost := L} = Stats) ->
     {P, D} = {R + D, lists:sum(maps:values(L))},
     Stats.
 
-%% Checks that the result of close, the log and the merge have the same counts.
+%% Checks that the result of closing the tracer and the output of `inviso merge' have the same
+%% counts.
 accounted(Stats, Items) ->
     #{recorded := Recorded, lost := Lost} = balanced(Stats),
     Events = length([I || I <- Items, is_map_key(<<"tag">>, I)]),
@@ -166,7 +169,8 @@ accounted(Stats, Items) ->
         Said -> error({unaccounted, Said, {Events, Printed}})
     end.
 
-%% Checks what accounted/2 checks, and that the workload made Made events.
+%% Checks what accounted/2 checks. Also checks that the workload made as many events as the argument
+%% Made says.
 accounted(Stats, Items, Made) ->
     #{produced := Produced} = accounted(Stats, Items),
     case Produced of
@@ -182,7 +186,7 @@ lost(Items) ->
                    (_, Acc) -> Acc
                 end, #{}, Items).
 
-%% Returns I of each traced call probe(I), in the log's order.
+%% Returns the argument I of each recorded call probe(I), in the order of the log.
 numbers(Items) ->
     [number(P) || #{<<"tag">> := <<"call">>, <<"payload">> := [P]} <- Items].
 
@@ -196,13 +200,13 @@ number(Payload) ->
 %%---------------------------------------------------------------------------
 %% Times
 
-%% Returns the largest difference, in ns, between a printed time and Erlang's
-%% system time, if the tracer was open for `Open' ns.
+%% Returns the largest possible difference, in ns, between a printed time and Erlang's system time,
+%% for a tracer that was open for `Open' ns.
 %%
-%% A log has times of CLOCK_MONOTONIC, and anchors, which have the times of
-%% both clocks: one from opening the tracer, one from closing it, and others
-%% between. Between two anchors Erlang's clock may run 1 % faster or slower,
-%% and reading both clocks takes some time.
+%% The times in a log are those of CLOCK_MONOTONIC. Its anchors have the times of both clocks: one
+%% anchor is made when the tracer opens, one when it closes, and others between. Between two anchors
+%% Erlang's clock may run 1 % faster or slower. Reading both clocks takes some time, for which 1 ms
+%% is added.
 slack(Open) ->
     Open div 100 + 1000000.
 
@@ -229,9 +233,9 @@ flood_forever(I) ->
     ?MODULE:probe(I),
     flood_forever(I + 1).
 
-%% Starts a process that runs funs; see run/2 and stop/1. When this function
-%% returns, the process has run and waits for work. (For a process that has not
-%% run yet, the VM reports the current function in one of two ways.)
+%% Starts a process that runs the funs that run/2 sends to it, until stop/1. When this function
+%% returns, the process waits for work. It has already run, because for a process that has not run
+%% yet, the VM reports the current function in one of two ways.
 worker() ->
     Pid = spawn(fun work/0),
     ok = run(Pid, fun() -> ok end),
@@ -294,7 +298,7 @@ until_late(Fun, Deadline) ->
             Result
     end.
 
-%% Returns the letter in /proc/<pid>/stat, or $X if the process does not exist.
+%% Returns the state letter from /proc/<pid>/stat, or $X if the process does not exist.
 os_state(Pid) ->
     case file:read_file("/proc/" ++ integer_to_list(Pid) ++ "/stat") of
         {ok, Stat} ->
@@ -304,8 +308,8 @@ os_state(Pid) ->
             $X
     end.
 
-%% Returns false once all threads of the process have ended. The first thread of
-%% a killed VM can be dead (Z) while others still end and hold its files.
+%% Returns false if all threads of the process have ended. When a VM is killed, its first thread can
+%% be a zombie (Z) while others still end and have its files open.
 os_alive(Pid) ->
     case os_state(Pid) of
         $X -> false;
@@ -325,7 +329,7 @@ kill(Signal, Pid) when is_integer(Pid), Pid > 1 ->
 %%---------------------------------------------------------------------------
 %% Nodes
 
-%% Starts a node that is not distributed; Opts are those of peer:start/1.
+%% Starts a node that is not distributed. Opts are options of peer:start/1.
 node_start(Opts) ->
     node_start(Opts, true).
 
@@ -335,7 +339,7 @@ node_start(Opts, Load) ->
     [ok = call(Peer, inviso_tracer, load, [priv()]) || Load],
     Peer.
 
-%% The timeout allows for a busy machine.
+%% The timeout of 120 s is long enough for a busy machine.
 call(Peer, M, F, Args) ->
     peer:call(Peer, M, F, Args, 120000).
 

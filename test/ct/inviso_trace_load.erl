@@ -33,9 +33,9 @@ unload() ->
     inviso_trace_lib:until(fun() -> not mapped() end),
     ok.
 
-%% While a tracer records, loads new code of the module and loads the library
-%% again. Then purges the old code. The worker is traced again, because the VM
-%% clears its flags if it runs between the two loads, and a signal can make it run.
+%% While a tracer records, loads the module's code again, loads the library again, and purges the
+%% old code. Between the two loads a signal can make the worker run, and then the VM clears its
+%% flags. So the flags of the worker are set again.
 upgrade(Log) ->
     Tracer = inviso_trace_lib:open(Log, #{}),
     Pid = worker(Tracer),
@@ -52,9 +52,8 @@ upgrade(Log) ->
     inviso_trace_lib:stop(Pid),
     Stats.
 
-%% Purges the module while a trace session records with its tracer. The session
-%% gets no further events, and does no harm. In the end the node has no library
-%% of inviso.
+%% Purges the module while a trace session uses its tracer. After that, the session gets no events,
+%% and the node does not crash. At the end the node has no library of inviso loaded.
 session(Log) ->
     Tracer = inviso_trace_lib:open(Log, #{}),
     S = inviso_trace:session_create(load, Tracer, []),
@@ -76,8 +75,7 @@ session(Log) ->
         true -> ok;
         false -> unload_engine()
     end,
-    %% The session's handle keeps the libraries of engine and tracer loaded
-    %% until the handle is garbage collected.
+    %% As long as the session's handle exists, the libraries of engine and tracer stay loaded.
     erlang:garbage_collect(),
     inviso_trace_lib:until(fun() -> not mapped() end),
     ok.

@@ -19,16 +19,16 @@ head(File) ->
     {Head, _Packets} = split(Bin),
     Head.
 
-%% Returns the packets, with the bodies of packets that are not compressed.
+%% Returns the packets of a log. A packet has its body only if it is not compressed.
 -spec packets(file:name_all()) -> [packet()].
 packets(File) ->
     {ok, Bin} = file:read_file(File),
     {_Head, Packets} = split(Bin),
     packet_list(Packets).
 
-%% Returns the sums over all streams in the last TOTALS packet: #{why, produced,
-%% recorded, dropped => [by reason]}. If the packet is compressed, the result
-%% has only `why'. Returns false if the last packet is of another type.
+%% Returns the sums over all streams from the log's last packet, if that is a TOTALS packet: #{why,
+%% produced, recorded, dropped => [by reason]}. If the packet is compressed, the result has only
+%% `why'. Returns false if the last packet is of another type.
 -spec totals(file:name_all()) -> map() | false.
 totals(File) ->
     case lists:last([none | packets(File)]) of

@@ -7,7 +7,7 @@
 
 -export([by_process/0, by_tracer/1]).
 
-%% Returns the pairs that OTP's own process tracer gets.
+%% Returns the pairs {Sender, Receiver} that a process gets as the tracer.
 by_process() ->
     session(self()),
     named([{S, R} || {trace, S, Tag, _, R} <- messages(),

@@ -8,15 +8,16 @@
 -export([one/3, both/3, have_sessions/0]).
 -export([collect/1, forward/2]).
 
-%% `flags' are set on the process that does the work, and `ports' on the ports
-%% that this process opens. `patterns' has {send | 'receive' | MFA, MatchSpec}.
+%% `flags' are set on the process that runs the workload, and `ports' are the flags that are set on
+%% the ports that it opens. `patterns' is a list of {send | 'receive' | MFA, MatchSpec}.
 -type scenario() ::
         #{work := atom() | {atom(), atom()}, flags := [atom()],
           ports => [atom()], patterns => [{term(), term()}],
           seq => boolean(), who => all}.
 
-%% The events of each tracee, in order and in two forms: as {Tag, Elements} with
-%% printed elements, and as whole tuples, printed. Ids are replaced by roles.
+%% The events of each tracee, in order, in two forms: `json' has {Tag, Elements} with printed
+%% elements, and `classic' has the printed tuples. Process ids are replaced by the roles of the
+%% processes.
 -type seen() :: #{json := #{binary() => [{binary(), [binary()]}]},
                   classic := #{binary() => [binary()]}}.
 
@@ -25,7 +26,7 @@
 have_sessions() ->
     code:ensure_loaded(trace) =:= {module, trace}.
 
-%% Runs the workload under one tracer, on any release.
+%% Runs the workload with one tracer. This works on every release.
 -spec one(process | inviso | delivery, scenario(), file:filename()) -> seen().
 one(Kind, Scenario, Log) ->
     T = start(Kind, Log),
@@ -35,7 +36,7 @@ one(Kind, Scenario, Log) ->
     unset(Scenario),
     seen(T, Names, fun normal/2).
 
-%% Runs the workload once under two sessions, so that no id needs to be
+%% Runs the workload once, traced by two trace sessions. Both see the same ids, so no id needs to be
 %% replaced.
 -spec both(inviso | delivery, scenario(), file:filename()) ->
           {seen(), seen()}.
@@ -59,8 +60,8 @@ session({process, Pid}) -> apply(trace, session_create, [theirs, Pid, []]);
 session(T) -> apply(trace, session_create, [ours, tracer(T), []]).
 
 start(process, _Log) -> {process, spawn_link(?MODULE, collect, [[]])};
-%% A process that is asked for its name runs once more, which a trace with `running'
-%% shows.
+%% Names are not recorded: to learn a process's name, the keeper asks this process, which runs once
+%% more for the answer. A trace with the flag `running' would show that.
 start(inviso, Log) -> {inviso, ?LIB:open(Log, #{names => false}), Log};
 start(delivery, Log) ->
     {process, Pid} = start(process, Log),

@@ -58,15 +58,14 @@ sessions_come_and_go_in_a_flood(Config) ->
     ct:pal("seed ~b", [Seed]),
     run(Config, flood, [Seed]).
 
-%% Busy processes call functions whose match specs set and clear flags in each
-%% call, while sessions begin and end all the time.
+%% Four busy processes call functions whose match specs set and clear trace flags at each call.
+%% Meanwhile sessions begin and end all the time.
 flood(Seed) ->
     rand:seed(exsss, Seed),
     process_flag(priority, high),
     Busy = [spawn_link(fun busy/0) || _ <- lists:seq(1, 4)],
     ok = come_and_go(8, [], Busy),
-    %% Only inviso's own sessions (before OTP 27) have a server that can be
-    %% killed.
+    %% The trace sessions of OTP 27 and later have no server that could be killed.
     _ = [killed([open(N, Busy) || N <- [1, 2]], Busy)
          || not inviso_sessions_lib:has_sessions()],
     ended(Busy),
@@ -84,7 +83,8 @@ busy() ->
     {Pid, Ref} = spawn_monitor(?WORK, fact, [3]),
     receive {'DOWN', Ref, process, Pid, _} -> busy() end.
 
-%% Kills the server while sessions are open and tracees are busy.
+%% Kills the engine's server while sessions are open and tracees are busy. Checks that all is
+%% cleared.
 killed(Open, Busy) ->
     exit(whereis(inviso_engine_server), kill),
     ok = wait_until(fun() ->
@@ -97,8 +97,7 @@ killed(Open, Busy) ->
                                                                  [call])),
              stopped(Tracer)
          end || {S, Tracer} <- Open],
-    %% No server can know to which tool these counters belong, so the test
-    %% clears them.
+    %% No server can know which tool has set these counters, so the test clears them.
     _ = erlang:trace_pattern({?WORK, '_', '_'}, false, [call_count]),
     ok.
 
@@ -118,7 +117,7 @@ come_and_go(N, [Oldest | Open], Busy) ->
     close(Oldest),
     come_and_go(N, Open, Busy).
 
-%% Tracees cause requests to the engine's server. Checks that few requests wait,
+%% What tracees do causes requests to the engine's server. Checks that fewer than 10 requests wait,
 %% however fast the tracees are.
 nothing_waits() ->
     case inviso_sessions_lib:has_sessions() of
@@ -130,9 +129,8 @@ nothing_waits() ->
             true = N < 10
     end.
 
-%% Opens a session. One function is traced by this session only; its match spec
-%% puts the session's number into each message. No other tracer may get these
-%% messages.
+%% Opens session N. Its match specs put N into the messages of calls. No tracer of another session
+%% may get such a message.
 open(N, Busy) ->
     Tracer = spawn_opt(fun() -> untraced(), sees_only(N) end, keeps_up()),
     S = inviso_trace:session_create(stress, Tracer, []),
@@ -143,9 +141,9 @@ open(N, Busy) ->
     _ = [pattern(S, N, F) || F <- [even, odd, fact, f, outer, inner, leaf]],
     {S, Tracer}.
 
-%% On OTP's own sessions, tracers that were traced themselves got messages
-%% faster than they could read them: gigabytes in their mailboxes, which took
-%% minutes to read. A high priority avoids this.
+%% With the sessions of OTP 27 and later, a tracer that was traced itself got messages faster than
+%% it could read them. Its message queue grew to gigabytes, which took minutes to read. A high
+%% priority avoids this.
 keeps_up() ->
     case inviso_sessions_lib:has_sessions() of
         true -> [{priority, high}, {message_queue_data, off_heap}];
@@ -161,9 +159,9 @@ flags() ->
                         timestamp, running, garbage_collection],
                   rand:uniform(3) =:= 1]].
 
-%% Returns the flag garbage_collection if a session must not set it for Whom,
-%% from whom all processes inherit flags: OTP's own sessions crash the VM if two
-%% of them trace the garbage collections of one process.
+%% Returns [garbage_collection] if a session must not set this flag. On OTP 27 and later the VM
+%% crashes if two sessions trace the garbage collections of one process. The argument Whom contains
+%% `new' and all processes from which others inherit flags.
 not_wanted(Whom) ->
     [garbage_collection || inviso_defects:gc_elsewhere(Whom, [all]) =/= false].
 
@@ -218,8 +216,7 @@ stopped(Tracer) ->
             ok
     end.
 
-%% A tracer that gets an event of another session exits with an unexpected
-%% reason.
+%% The tracer of session N exits with an unexpected reason if it gets a call of another session.
 sees_only(N) ->
     receive
         {stop, _} -> exit(stopped);
@@ -238,8 +235,8 @@ ended(Pids) ->
 
 %%---------------------------------------------------------------------------
 
-%% Session S, from 0 to 9, traces each process whose number is a multiple of S +
-%% 1. Its tracer must get the calls that the session's match spec matches.
+%% Session S, from 0 to 9, traces each process whose number is a multiple of S + 1. Its tracer must
+%% get exactly the calls that the session's match spec matches.
 ten_sessions_over_ten_thousand_processes(Config) ->
     run(Config, ten, []).
 
@@ -284,9 +281,9 @@ session(S, Numbered) ->
     end,
     {S, Session, Tracer}.
 
-%% The guards of sessions 0 to 3 may fail, so each of these sessions doubles the
-%% number of clauses of the combined match spec. The guards of the other
-%% sessions cannot fail, and add no clauses.
+%% A guard of a session from 0 to 3 can fail. So each of these four sessions doubles the number of
+%% clauses in the combined match spec. The guards of the other sessions cannot fail, and add no
+%% clauses.
 guards(S) when S < 4 -> [{'=:=', {'rem', '$1', 3}, S rem 3}];
 guards(S) -> [{is_integer, '$1'}, {'>', '$1', S * 500}].
 
@@ -329,7 +326,7 @@ again([A, B] = Sessions, N) ->
     _ = [_ = inviso_trace:function(S, {?LATE, '_', '_'}, false, [local])
          || S <- Sessions].
 
-%% Checks that calls of the new code are traced after the pattern was set again.
+%% Checks that calls of the new code are traced when the pattern has been set again.
 told(A) ->
     1 = inviso_trace:function(A, {?LATE, f, 1}, true, [local]),
     {traced, local} = inviso_trace:info(A, {?LATE, f, 1}, traced),
@@ -348,7 +345,8 @@ calls_late() ->
     _ = [[[x]] = ?LATE:g(x) || _ <- lists:seq(1, 20)],
     receive after 1 -> calls_late() end.
 
-%% Waits until no process runs the old code, and kills none.
+%% Waits until no process runs the module's old code, purges it, and loads the module. No process is
+%% killed.
 load() ->
     ok = wait_until(fun() -> code:soft_purge(?LATE) end),
     {module, ?LATE} = code:load_file(?LATE),
@@ -356,15 +354,14 @@ load() ->
 
 %%---------------------------------------------------------------------------
 
-%% A process handles several signals in one go: a query of its flags, and
-%% messages after the query. The VM of OTP 25 crashes if the process's tracer is
-%% removed between these signals.
+%% A process handles several signals one after the other: a request for its flags, and then
+%% messages. The VM of OTP 25 crashes if the process's tracer is removed between these signals.
 a_tracer_is_taken_away_before_messages_are_received(Config) ->
     run(Config, taken_away, []).
 
 taken_away() ->
     Tracer = spawn_link(fun swallow/0),
-    %% The first session makes the VM load the code before the case begins.
+    %% The first use of a session makes the VM load code. So the test uses and ends one first.
     true = inviso_trace:session_destroy(traced(Tracer, Tracer)),
     Other = inviso_trace:session_create(other, Tracer, []),
     ok = asked(fun(Busy) ->
@@ -374,8 +371,8 @@ taken_away() ->
     true = inviso_trace:session_destroy(Other),
     ended([Tracer]).
 
-%% Another tool uses inviso's tracer with erlang:trace/3. The tracer is closed
-%% between the query and the messages.
+%% Another tool uses inviso's tracer with erlang:trace/3. The tracer is closed between the request
+%% for flags and the messages.
 a_tracer_is_closed_before_messages_are_received(Config) ->
     run(Config, closed, [log(Config, "closed.log")]).
 
@@ -406,13 +403,13 @@ log(Config, Name) ->
 by_hand(Pid, {Module, State}) ->
     erlang:trace(Pid, true, ['receive', {tracer, Module, State}]).
 
-%% Runs the scenario with a busy process. Trace makes this process a tracee and
-%% returns a function that removes the tracer.
+%% Runs the scenario with a process that is busy and has not yet handled its signals. Trace makes
+%% this process a tracee, and returns a function that removes the tracer.
 asked(Trace) ->
     ok = inviso_busy:load(),
     Old = process_flag(scheduler, 1),
     process_flag(priority, high),
-    %% A process that is bound to an offline scheduler never runs.
+    %% A process that is bound to a scheduler that is not online never runs.
     Second = min(2, erlang:system_info(schedulers_online)),
     Busy = spawn_opt(fun receives_later/0, [link, {scheduler, Second}]),
     Away = Trace(Busy),

@@ -252,8 +252,8 @@ spawn_links(script) ->
 spawn_links(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% In spawn_link, the flags that the child inherits replace the flags of new
-%% processes. A later link adds the inherited flags to the flags of the child.
+%% A child of spawn_link gets the flags that it inherits instead of the flags of new processes. If a
+%% process links to its child later, the child gets the inherited flags in addition to its own.
 spawn_links_and_new_processes(script) ->
     [{open, a}, {open, b},
      {a, process, [new, true, [procs]]},
@@ -308,7 +308,8 @@ flags_that_supersede_each_other(script) ->
 flags_that_supersede_each_other(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% A child is traced from the link on: no event after the link is missing.
+%% A child that inherits flags by a link is traced from the link on, and no event after the link is
+%% missing.
 links_with_a_child(script) ->
     [{open, a}, {open, b},
      {a, process, [tracee, true, [procs, set_on_link]]},
@@ -322,8 +323,8 @@ links_with_a_child(script) ->
 links_with_a_child(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% After the first spawn or link, the flag set_on_first_spawn or
-%% set_on_first_link is cleared. The session still traces the process.
+%% The first spawn clears the flag set_on_first_spawn, and the first link clears set_on_first_link.
+%% The session still traces the process.
 a_first_flag_that_is_used_up(script) ->
     Ask = [{info, tracee},
            [{a, info, [tracee, Item]} || Item <- [flags, tracer]]],
@@ -343,7 +344,7 @@ a_first_flag_that_is_used_up(script) ->
 a_first_flag_that_is_used_up(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Flags that a child inherits replace the flags of new processes.
+%% A child gets the flags that it inherits instead of the flags of new processes.
 children_and_new_processes(script) ->
     [{open, a}, {open, b},
      {a, function, [{?WORK, f, 1}, true, [local]]},
@@ -436,8 +437,8 @@ a_port_as_tracer(script) ->
 a_port_as_tracer(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% If a session has no tracer, its events go to the tracer that is among the
-%% flags, {tracer, _}, or else to the process that sets the flags.
+%% If a session has no tracer, the flags can name one, {tracer, _}, which gets the events. Otherwise
+%% the process that sets the flags gets them.
 no_tracer(script) ->
     [{open, a, undefined}, {open, b}, {tracer, x}, {tracer, y},
      {process, other},
@@ -530,7 +531,7 @@ answers_of_info(script) ->
      [{a, info, [What, Item]}
       || What <- [{?WORK, f, 1}, {?WORK, none, 1}, {no_such_module, f, 1},
                   {?WORK, f, 256}, {?WORK, '_', '_'}, on_load],
-         %% For the item `flags', OTP 27 returns false, and OTP 29 raises an
+         %% The item `flags' is left out: for a function, OTP 27 returns false, and OTP 29 raises an
          %% error.
          Item <- [traced, match_spec, meta, meta_match_spec, call_count,
                   call_time, all]],
@@ -540,8 +541,8 @@ answers_of_info(script) ->
 answers_of_info(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Leaves out errors that OTP 27 explains with another argument, or not at all:
-%% see inviso_trace_SUITE.
+%% The list leaves out errors that OTP 27 explains with another argument, or does not explain.
+%% inviso_trace_SUITE tests those.
 errors_are_explained(script) ->
     [{open, a},
      [{explain, a, process, Args}
@@ -590,7 +591,7 @@ errors_are_explained(script) ->
 errors_are_explained(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% The events of a session's own tracer do not go to that session.
+%% A session does not get the events of its own tracer.
 a_tracer_that_is_traced(script) ->
     [{open, a}, {open, b},
      {a, process, [{tracer, a}, true, [call]]},

@@ -49,8 +49,8 @@ echo() ->
         stop -> ok
     end.
 
-%% Sends to a process, a name, a name on this node, a port, a dead process and
-%% a name that is not registered.
+%% Sends messages to a process, a registered name, a name on this node, a port, a dead process and a
+%% name that no process has.
 messages(#{peer := Peer}) ->
     Peer ! {self(), [hello, <<"world">>, 1.5]},
     receive {Peer, _} -> ok end,
@@ -113,7 +113,7 @@ names(_) ->
     unregister('inviso trace \x{3bb}'),
     ok.
 
-%% Waits for messages that are sent only when the process already waits.
+%% Waits for messages that a timer sends after 30 ms, when the process already waits.
 scheduled(#{peer := Peer}) ->
     [receive {slow, I} -> ok end
      || I <- [1, 2, 3],
@@ -122,8 +122,7 @@ scheduled(#{peer := Peer}) ->
     _ = Peer,
     ok.
 
-%% A process ends with so many tables and links that its exit takes several time
-%% slices.
+%% A process owns a table that is so large that the process's exit takes several time slices.
 exiting(_) ->
     A = role(a, spawn(fun() ->
                               T = ets:new(t, []),

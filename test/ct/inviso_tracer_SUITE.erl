@@ -159,8 +159,8 @@ options_at_their_ends_are_taken(Config) ->
          ?LIB:stop(Pid)
      end || Opts <- good_options()].
 
-%% Packets get smaller if there are many threads. With the default packet size,
-%% four packets for each thread would take 768 MiB.
+%% If a node has many threads, packets are smaller. With the default size, four packets for each
+%% thread would take 768 MiB.
 many_threads_share_the_usual_memory(_Config) ->
     Args = ["+S", "1024:1", "+SDcpu", "1024:1", "+SDio", "1024",
             "-pa", filename:dirname(code:which(inviso_opts))],
@@ -277,7 +277,7 @@ info_counts_while_recording(Config) ->
     ?LIB:until(fun() -> not ?LIB:os_alive(OsPid) end),
     ?LIB:stop(Pid).
 
-%% The three formats print the same number of events.
+%% The formats json, classic and text print the same number of events.
 one_run_prints_the_same_in_all(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
@@ -336,10 +336,9 @@ payload_none_keeps_process_and_function(Config) ->
 tagged(Tag, Items) ->
     [I || #{<<"tag">> := T} = I <- Items, T =:= Tag].
 
-%% The example session in the documentation of erl_tracer ("Erl Tracer Module
-%% Example") prints sender and receiver of each message that new processes and
-%% ports send. The session is run here with a process tracer, and with inviso's
-%% tracer without payload.
+%% The documentation of erl_tracer has an example session ("Erl Tracer Module Example"). It prints
+%% the sender and receiver of each message that new processes and ports send. This test runs the
+%% session with a process as the tracer, and with inviso's tracer and the option `payload => none'.
 payload_none_gives_the_pairs_of_the_seed(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Peer = ?LIB:node_start(#{}),
@@ -350,8 +349,7 @@ payload_none_gives_the_pairs_of_the_seed(Config) ->
     true = length(Theirs) >= 2,
     Theirs = Ours.
 
-%% If the terms of a note are cut, the head of the note says so, as for an
-%% event.
+%% If a term of a note is truncated, the head of the note says so, as the head of an event does.
 notes_say_what_was_cut(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{max_term_bytes => 64}),
@@ -432,7 +430,7 @@ flags_vanish_after_close(Config) ->
     flood(Pid, 11, 20),
     {Pid, []} = {Pid, trace_info(Pid, tracer)},
     [] = trace_info(Pid, flags),
-    %% The tracer has let go of the process, so another tracer can trace it.
+    %% The process has no tracer now, so another tracer can trace it.
     Log = ?LIB:name(Config, "y.log"),
     Other = ?LIB:open(Log, #{}),
     1 = ?LIB:flags(Pid, Other, [call]),
@@ -630,8 +628,8 @@ close_in_flood(Log, N) ->
          consecutive(Numbers, maps:get(dropped, Stats))
      end || P <- Pids].
 
-%% Checks that all calls of a process, from the first on, are recorded. If
-%% events were lost, checks only that the recorded calls are in order.
+%% Checks that the calls of a process were recorded without gaps from the first on. If events were
+%% lost, only checks that the recorded calls are in order.
 consecutive(Numbers, 0) ->
     Numbers = lists:seq(1, length(Numbers));
 consecutive(Numbers, _) ->
@@ -652,7 +650,7 @@ two_tracers_at_once(Config) ->
     A = ?LIB:numbers(?LIB:events(LogA)),
     B = lists:seq(100001, 120000),
     B = ?LIB:numbers(?LIB:events(LogB)),
-    %% A merge of both logs has the events in the order of time.
+    %% The merged events of both logs are in the order of their times.
     Both = ?LIB:events(Logs),
     Times = [T || #{<<"ts">> := T} <- Both],
     Times = lists:sort(Times),
@@ -683,8 +681,8 @@ second_load_keeps_tracers(Config) ->
     ?LIB:accounted(Stats, ?LIB:events(Log), 30),
     ?LIB:node_stop(Peer).
 
-%% There are more schedulers than processors, so a scheduler may lose its
-%% processor in the middle of an event.
+%% The node has more schedulers than the machine has processors. So the kernel can interrupt a
+%% scheduler in the middle of an event.
 purged_under_trace_sessions(Config) ->
     Dir = ?LIB:dir(Config),
     Peer = ?LIB:node_start(#{args => ["+S", "4:4" | ?LIB:node_args()]}),
@@ -703,8 +701,8 @@ threads() ->
         erlang:system_info(dirty_cpu_schedulers) +
         erlang:system_info(dirty_io_schedulers).
 
-%% All recorded events happened within the limit, counted from the opening of
-%% the tracer. The flags are cleared.
+%% No recorded event is later than the time limit, counted from the opening of the tracer. Then the
+%% flags are cleared.
 limit_of_time_holds(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Before = now_ns(),
@@ -771,11 +769,10 @@ limit_of_none(Config) ->
     ?LIB:accounted(Stats, ?LIB:items(Log)),
     ?LIB:stop(Pid).
 
-%% Four processes make far more events than the rate allows. Any second of the
-%% log has at most as many events as the rate, plus unused events of leases. If
-%% an event is refused, the second before it has at least as many events as the
-%% rate, minus unused events of leases. The clocks of threads and log differ by
-%% at most slack/1.
+%% Four processes make far more events than the rate of 1000 events per second allows. No second of
+%% the log has more events than the rate plus the unused events of leases. When an event is refused,
+%% the second before it has at least as many events as the rate minus the unused events of leases.
+%% The clocks of threads and log differ by at most the result of slack/1.
 limit_of_rate_holds(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Opened = now_ns(),
@@ -807,9 +804,9 @@ limit_of_rate_holds(Config) ->
 
 now_ns() -> erlang:system_time(nanosecond).
 
-%% Returns N spans of time in which an event was refused. A thread may count an
-%% event that was refused before the span. So a span counts only if more events
-%% were counted in it than there are threads.
+%% Returns N intervals of time in each of which an event was refused. A thread may count a refused
+%% event later, in the next interval. So an interval counts only if more events were counted in it
+%% than there are threads.
 refusals(_Tracer, 0) -> [];
 refusals(Tracer, N) ->
     From = now_ns(),
@@ -825,14 +822,15 @@ refused(Tracer) ->
     #{lost := Lost} = inviso_tracer:info(Tracer),
     maps:get(limit, Lost, 0).
 
-%% Makes calls without end, with pauses for other processes.
+%% Makes calls without end. The pauses let other processes run.
 flood_slowly() ->
     ?LIB:flood(1, 200),
     timer:sleep(1),
     flood_slowly().
 
-%% Returns the largest number of events within a second. The log's clock may run
-%% 1 % slower than that of the threads, and its anchors are not exact.
+%% Returns the largest number of events within a second. The clock of the log may run 1 % slower
+%% than that of the threads, and the anchors are not exact. So 0.98 s of the log are taken as a
+%% second.
 busiest(Times) ->
     Indexed = lists:zip(lists:seq(1, length(Times)), Times),
     busiest(Indexed, Indexed, 0).
@@ -845,9 +843,9 @@ busiest([{Last, _} | Times], [{First, _} | _] = From, Most) ->
 busiest([], _From, Most) ->
     Most.
 
-%% A burst of as many events as the rate is recorded completely if it takes less
-%% than a second. If the machine paused, the test is repeated. One thread makes
-%% all calls, so that no other thread has unused events of a lease.
+%% The rate allows 1000 events per second. A burst of 1000 events within a second is recorded
+%% completely. If the machine was too slow, the test is repeated. One thread makes all calls, so
+%% that no other thread has unused events of a lease.
 rate_lets_a_burst_through(Config) ->
     rate_lets_a_burst_through(Config, 20).
 
@@ -874,7 +872,7 @@ rate_lets_a_burst_through(Config, Turns) ->
 burst(Log, Tracer, Pid, Above) ->
     #{recorded := 1000, rate_reached := true, limit_reached := false} = Above,
     timer:sleep(1100),
-    %% Events that the rate refused do not count towards the limit of events.
+    %% The limit of 1500 recorded events does not include events that the rate refused.
     bound_flood(Pid, 3001, 5000),
     Stats = #{recorded := 1500, limit_reached := true} = ?LIB:close(Tracer),
     ?LIB:accounted(Stats, ?LIB:items(Log)),
@@ -883,8 +881,8 @@ burst(Log, Tracer, Pid, Above) ->
 %%---------------------------------------------------------------------------
 %% Events that the VM does not make
 
-%% Any process can call trace/5. A tag that is not an atom is refused, because
-%% no reader could use it. All else is recorded as it is.
+%% Any process can call the callback trace/5. The callback refuses a tag that is not an atom,
+%% because no reader could use it. It records all other values as they are.
 events_by_hand_do_no_harm(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = {M, S} = ?LIB:open(Log, #{}),
@@ -903,9 +901,9 @@ events_by_hand_do_no_harm(Config) ->
     [<<"call">>, <<"no_tag_of_the_vm">>] =
         lists:usort([T || #{<<"tag">> := T} <- Items]).
 
-%% A term may exceed its budget by its end marks, and a name takes up to 1020
-%% bytes. So three of the largest terms do not fit into an empty packet of 4096
-%% bytes. An event of the VM has at most two terms; this test's event has three.
+%% A term may exceed its limit by the bytes that mark its end, and a name takes up to 1020 bytes. So
+%% three terms of the largest size do not fit into an empty packet of 4096 bytes. An event of the VM
+%% has at most two terms. The event of this test has three.
 event_too_big_for_a_packet_is_counted(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {M, S} = Tracer = ?LIB:open(Log, #{packet_bytes => 4096}),
@@ -945,8 +943,8 @@ full_ring_drops_new_events(Config) ->
     Stats = #{recorded := N, dropped := Dropped} = ?LIB:close(Tracer),
     Items = ?LIB:items(Log),
     ?LIB:accounted(Stats, Items, 20000),
-    %% Each ring records its oldest events. The process makes nearly all events
-    %% on one scheduler, and so in one ring.
+    %% When a ring is full, new events are dropped. The process makes nearly all events on one
+    %% scheduler, and so in one ring, which has the first event.
     Numbers = ?LIB:numbers(Items),
     N = length(lists:usort(Numbers)),
     1 = hd(Numbers),
@@ -1104,7 +1102,7 @@ existing_log_is_an_error(Config) ->
     {error, {log, eexist, Text}} = inviso_tracer:open(Log, #{}),
     ct:pal("~s", [Text]),
     {ok, <<"mine">>} = file:read_file(Log),
-    %% A rotated log is not overwritten either.
+    %% A file with the name of a rotated log is not overwritten either.
     Old = Log ++ ".0",
     ok = file:write_file(Old, "mine"),
     {error, {log, _, _}} =
@@ -1155,7 +1153,7 @@ links_are_not_followed(Config) ->
                                 #{ring => {file, L}})
      end || L <- [Link, Dangling, Victim]],
     {ok, <<"mine">>} = file:read_file(Victim),
-    %% The option replace removes the link, not its target.
+    %% The option `replace' removes the symbolic link, and not the file to which it points.
     case inviso_tracer:open(Link, #{replace => true}) of
         {ok, Tracer} ->
             ?LIB:close(Tracer),

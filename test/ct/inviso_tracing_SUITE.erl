@@ -52,8 +52,8 @@ on(Config, Fun) ->
 
 %% --- the order of patterns ---------------------------------------------------
 
-%% Compares inviso_patterns with a model: a list of all patterns, in the order
-%% in which they were set.
+%% Compares inviso_patterns with a simple model: a list of all patterns in the order in which they
+%% were set.
 patterns_are_those_of_the_model(_Config) ->
     _ = [begin
              _ = rand:seed(exsss, Seed),
@@ -149,8 +149,8 @@ overlap(X, Y) ->
 
 %% --- the scope ---------------------------------------------------------------
 
-%% If two patterns overlap, the later pattern applies. This is also true when
-%% the next scope sets them again.
+%% Of two patterns that overlap, the later one applies. This is also so in the next scope, which
+%% sets the patterns again.
 patterns_outlive_the_scope(Config) ->
     on(Config, fun() ->
         T0 = inviso_tracing:new(none),
@@ -191,8 +191,8 @@ traced(MFAs) ->
             not lists:member(erlang:trace_info(MFA, traced),
                              [{traced, false}, {traced, undefined}])].
 
-%% The guard's note belongs to the owner, even if another process closes the
-%% scope.
+%% The guard has a note of each open scope under its owner. This is so even if another process
+%% closes the scope.
 the_guard_knows_of_what_is_open(Config) ->
     on(Config, fun() ->
         Table = ets:new(guard, [public]),
@@ -206,7 +206,7 @@ the_guard_knows_of_what_is_open(Config) ->
         [{Me, 2}] = Known(),
         T3 = inviso_tracing:forget_second(T2),
         [{Me, 1}] = Known(),
-        %% forget_second/1 has closed the second process's scope.
+        %% forget_second/1 has closed the second scope, so setting a pattern in it fails.
         {error, _} = inviso_scope:set_pattern(Second, local, {lists, seq, 2},
                                             true),
         {Pid, Ref} = spawn_monitor(fun() ->
@@ -271,7 +271,7 @@ helpers_are_never_traced(Config) ->
 flags_of(Pid, T) ->
     inviso_test_lib:flags_in(inviso_tracing:scope(T), Pid).
 
-%% On VMs with trace sessions there is no engine that could be killed.
+%% On VMs with trace sessions there is no engine that a test could kill.
 the_end_of_the_engine_is_noticed(Config) ->
     on(Config, fun() ->
         {ok, T} = inviso_tracing:open(self(), inviso_tracing:new(none)),
@@ -295,7 +295,7 @@ the_end_of_the_engine_is_noticed(Config) ->
         ok
     end).
 
-%% The time limit of the engine's requests is 6 s on this node.
+%% If the engine hangs, only one request waits until it times out, after 6 s on this node.
 an_engine_that_hangs_is_waited_for_once(Config) ->
     with_engine(Config, fun an_engine_hangs/0).
 
@@ -338,8 +338,8 @@ an_engine_hangs() ->
     _ = inviso_tracing:close(T),
     ok.
 
-%% A scope that could not be closed is closed when the next scope is opened. So
-%% the number of open scopes does not grow.
+%% If a scope could not be closed, it is closed when the next one is opened. So the number of open
+%% scopes does not grow.
 scopes_that_were_not_closed_are_closed_later(Config) ->
     with_engine(Config, fun scopes_are_closed_later/0).
 

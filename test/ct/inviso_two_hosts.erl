@@ -56,7 +56,7 @@ link(Host, Name, Router) ->
                                 "name ~s netns ~b", [Pid, Name, RouterPid]))),
     ok.
 
-%% @doc Ends all processes on the hosts, also epmd.
+%% @doc Ends all processes on the hosts, including epmd.
 -spec stop(hosts()) -> ok.
 stop(Hosts) ->
     lists:foreach(fun inviso_net_space:stop/1, maps:values(Hosts)).
@@ -70,7 +70,7 @@ on(Host, Hosts) ->
 address(a) -> "10.77.1.2";
 address(b) -> "10.77.2.2".
 
-%% @doc Cuts the connection: the router forwards nothing until restore/1.
+%% @doc Interrupts the connection: the router forwards nothing until restore/1 is called.
 -spec cut(hosts()) -> ok.
 cut(#{r := R}) -> forward(R, 0).
 

@@ -18,7 +18,7 @@
 -define(WORK, inviso_views_work).
 -define(RECORD, inviso_requests_work).
 
-%% A name and a term with characters that have a meaning in one of the formats.
+%% A name and a term that contain characters with a special meaning in the output formats.
 -define(HOSTILE, '</script><b>"; end%%{#lt;}').
 -define(TERM, #{<<"</script><script>alert(1)</script>\n\r;end%%">> => ["a\nb;", $", $', ?HOSTILE]}).
 
@@ -69,7 +69,7 @@ call(Node, M, F, A) ->
 
 %%---------------------------------------------------------------------------
 
-%% The lines have the right texts, in the right order and indentation.
+%% The lines of the tree have the right texts, order and indentation.
 tree_of_a_request(Config) ->
     Text = view(Config, ["--request", "1", "--width", "80"]),
     Lines = [L || L <- string:split(Text, "\n", all), L =/= ""],
@@ -95,11 +95,11 @@ tree_of_a_request(Config) ->
     like(lists:nth(10, Hops),
          "^-- 5 processes, 3 nodes, 7 messages, [0-9.]+ (us|ms|s); "
          "\\* critical path, [0-9.]+ (us|ms)$"),
-    %% Without a width, no line is cut.
+    %% If no width is given, no line is shortened.
     like(view(Config, ["--request", "1"]),
          "└─" ++ Process ++ "(" ++ Client ++ "|<0\\.[0-9]+\\.0>) {#Ref,{done,7}}\n").
 
-%% Each line fits, and begins with the number that --request takes.
+%% Each line fits into 80 columns, and begins with the number of a request, for --request.
 list_on_a_narrow_terminal(Config) ->
     Text = view(Config, ["--requests", "--width", "80"]),
     [] = [L || L <- string:split(Text, "\n", all), string:length(L) > 80],
@@ -111,7 +111,8 @@ list_on_a_narrow_terminal(Config) ->
      ["5" | _] | _] = Rows,
     like(Text, "^-- [0-9]+ requests$").
 
-%% The token has no flag `send': the tree shows only recorded facts.
+%% The token does not have the flag `send', so send events are missing. The tree shows only what was
+%% recorded.
 example_of_the_seed(Config) ->
     Text = view(Config, ["--request", "5"]),
     like(Text, "^request 5, label 17, "),
@@ -123,9 +124,9 @@ example_of_the_seed(Config) ->
     like(Text, "^   5 \\*\\? .* \\(orphan: untraced\\) {ack,{received,the_message}}$"),
     like(Text, "^-- \\? what 2 hop\\(s\\) follow from is not certain or missing$").
 
-%% The token has no flag `receive', so there are no receive events. Messages are
-%% shown where the next events of their receivers show that they arrived, and
-%% unknown times are left out.
+%% The token does not have the flag `receive', so the log has no receive events. The tree shows a
+%% message where the next event of its receiver proves that the message had arrived. Times that are
+%% not known are left out.
 token_without_receive(Config) ->
     Dir = ?LIB:dir(Config),
     Node = inviso_test_lib:start_node(d, Dir, ?LIB:node_args()),
@@ -148,7 +149,7 @@ token_without_receive(Config) ->
               " \\(not received\\) {sold,1}$",
               "^-- 3 processes, 1 node, 5 messages, "]].
 
-%% In one request a message waited longer; another request took another path.
+%% In request 2 a message waited longer than in request 1. Request 3 took another path.
 requests_are_compared(Config) ->
     like(view(Config, ["--compare", "1", "2"]),
          "^longer in 2, lines 3 and 3: b[^ ]* stock call take: handler .* and "
@@ -163,7 +164,7 @@ requests_are_compared(Config) ->
     [1, 3] = maps:get(<<"requests">>, Sum),
     like(view(Config, ["--compare", "1", "1000"]), "there is no request 1000").
 
-%% If a request has too many hops, the output says so.
+%% If a request has more hops than fit into the memory of --request-memory, the output says so.
 memory_is_bounded(Config) ->
     Dir = ?LIB:dir(Config),
     Node = inviso_test_lib:start_node(d, Dir, ?LIB:node_args()),
@@ -180,15 +181,15 @@ memory_is_bounded(Config) ->
     like(Some, "^\\*\\*\\* [0-9]+ further events are not shown, because a request has too many$"),
     nomatch = re:run(Some, ", 1000 messages").
 
-%% Terms are printed as terms, on one line.
+%% Each term is printed in Erlang's syntax, on one line.
 hostile_terms_in_text(Config) ->
     Text = view(Config, ["--request", "4"]),
     [] = [L || L <- string:split(Text, "\n", all), L =/= "",
                re:run(L, "^(request|   #| *[0-9]+ |--)", [unicode]) =:= nomatch],
     like(Text, "─c[^ ]* '?</script><b>\"; end%%{#lt;}'? {call,").
 
-%% With a filter, the remaining hops are unchanged, and each follows from the
-%% nearest remaining hop before it.
+%% A filter removes hops. The other hops are unchanged, except that each follows from the nearest
+%% hop before it that was not removed.
 filter_selects_hops(Config) ->
     Filters = [{["--filter", "receive({call, _, _})"],
                 fun(#{<<"message">> := M}) -> binary:longest_common_prefix([M, <<"{call,">>]) =:= 6;
@@ -206,7 +207,7 @@ filter_selects_hops(Config) ->
     Journal = view(Config, ["--request", "1", "--filter", "send(journal, _)"]),
     like(Journal, "^   2   .*  └─c[^ ]* journal \\(5 left out, from a[^ ]* shop\\) {sold,7}$"),
     like(Journal, "^-- 7 hop\\(s\\) are not selected$"),
-    %% A line directly below its sender does not name the sender.
+    %% If a line is not directly below the hop from which it follows, it names that hop.
     like(view(Config, ["--request", "1", "--filter", "receive({call, _, _})"]),
          "^   4 \\* .*    └─c[^ ]* till \\(after 3\\) \\(1 left out\\) {call,"),
     {_, Diagram, _} = ?LIB:merge(?config(logs, Config), "mermaid",
@@ -216,7 +217,7 @@ filter_selects_hops(Config) ->
     {3, 2} = {length(maps:get(<<"processes">>, Page)), length(maps:get(<<"hops">>, Page))},
     like(view(Config, ["--compare", "1", "3", "--filter", "send(journal, _)"]),
          "^-- 0 path\\(s\\) that only one request took, "),
-    %% Nothing of request 3 is selected, so request 1 alone took the path.
+    %% No hop of request 3 is selected, so the path is one that only request 1 took.
     like(view(Config, ["--compare", "1", "3", "--filter", "send(till, _)"]),
          "^only 1, line 2: c[^ ]* till call pay$").
 
@@ -238,7 +239,7 @@ expected([Root | _] = Hops, Kept0, Left, [#{<<"filtered">> := Filtered}]) ->
     Got = [nearest(L, Left) || L <- Left],
     {[], []} = {Want -- Got, Got -- Want}.
 
-%% Returns the hop without its numbers, but with the ids of its parent.
+%% Returns {Hop without its numbers, ids of its parent, number of removed hops between them}.
 nearest(#{<<"after">> := null} = H, _, _, 0) ->
     {essence(H), none, 0};
 nearest(#{<<"after">> := After} = H, Kept, By, Skipped) ->
@@ -258,7 +259,8 @@ essence(H) -> maps:without([<<"hop">>, <<"after">>, <<"skipped">>], H).
 
 ids(H) -> maps:with([<<"send_id">>, <<"receive_id">>], H).
 
-%% The list has the requests of which an event is selected, as without a filter.
+%% The list has the requests of which the filter selects at least one event. Their lines are the
+%% same as without a filter.
 filter_selects_requests(Config) ->
     All = json(Config, ["--requests"]),
     Some = json(Config, ["--requests", "--filter", "send(till, _)"]),
@@ -273,8 +275,7 @@ filter_selects_requests(Config) ->
 %%---------------------------------------------------------------------------
 %% Diagrams
 
-%% Each line is valid for Mermaid, and no character of a term has a special
-%% meaning.
+%% Each line is valid for Mermaid, in which no character of a term has a special meaning.
 mermaid_has_a_row_for_each_message(Config) ->
     Safe = "([A-Za-z0-9 _.,@/()\\[\\]-]|#[0-9]+;)*",
     Known = "^(sequenceDiagram|  participant P[0-9]+ as " ++ Safe
@@ -289,13 +290,13 @@ mermaid_has_a_row_for_each_message(Config) ->
     {_, One, _} = ?LIB:merge(Logs, "mermaid", ["--request", "1"]),
     {match, Arrows} = re:run(One, "^  P([0-9]+)->>P([0-9]+)", [global, multiline,
                                                              {capture, all_but_first, list}]),
-    %% Client, shop, stock, till and journal are numbered as they are seen first.
+    %% The numbers follow the order of appearance: client, shop, stock, till and journal.
     [["0", "1"], ["1", "2"], ["2", "1"], ["1", "3"], ["3", "1"], ["1", "4"], ["1", "0"]] =
         Arrows,
     like(One, "^  Note over P1: print #123;taken,7#125;$").
 
-%% If an environment variable names the directory of Mermaid's package (npm
-%% install mermaid), Mermaid itself parses the output.
+%% If the environment variable INVISO_MERMAID names the directory of Mermaid's package (npm install
+%% mermaid), Mermaid itself parses the output.
 mermaid_parses_it(Config) ->
     case {os:getenv("INVISO_MERMAID"), os:find_executable("node")} of
         {false, _} -> {skip, "INVISO_MERMAID does not name the directory of mermaid"};
@@ -316,8 +317,8 @@ mermaid_parses_it(Config, Node, Dir) ->
     ok = file:write_file(File, Bin),
     like(os:cmd(Node ++ " " ++ Script ++ " " ++ File ++ " 2>&1"), "^parsed as sequence$").
 
-%% ShiViz documents its default expression. The first line of the file is the
-%% same. How clocks follow from each other is tested with random programs.
+%% The documentation of ShiViz has a default expression for parsing. The first line of the file is
+%% this expression. Another test checks the clocks, with random programs.
 shiviz_reads_two_lines_for_each_event(Config) ->
     Documented = "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})",
     {_, Bin, _} = ?LIB:merge(?config(logs, Config), "shiviz", []),
@@ -326,14 +327,14 @@ shiviz_reads_two_lines_for_each_event(Config) ->
     Documented = binary_to_list(First),
     Executions = [L || <<"=== ", _/binary>> = L <- Lines],
     true = length(Executions) =:= 5,
-    %% Two lines for each of the 60 events, which the expression takes apart.
+    %% The expression splits the lines into 60 events of two lines each.
     Events = lists:join("\n", Lines -- Executions),
     {match, Found} = re:run(Events, Documented,
                             [global, {capture, [event, host, clock], binary}]),
     {60, 120} = {length(Found), length(Lines -- Executions)},
     [true = is_map_key(Host, inviso_trace_json:decode(Clock)) || [_, Host, Clock] <- Found].
 
-%% The page is one file that loads nothing, and nothing in it is read as HTML.
+%% The page is a single file and loads no other. The browser reads no text of the log as HTML.
 page_has_all_hops(Config) ->
     Page = page(Config, []),
     Data = data(Page),
@@ -359,7 +360,7 @@ data(Page) ->
                              [{capture, all_but_first, binary}, dotall]),
     inviso_trace_json:decode(Json).
 
-%% The script draws each hop, and its search finds the right hops.
+%% The page's script draws each hop, and its search finds the right hops.
 page_in_a_browser(Config) ->
     case os:find_executable("chromium") of
         false ->
@@ -368,8 +369,8 @@ page_in_a_browser(Config) ->
             Drawn = dom(Config, Chromium, page(Config, ["--request", "1"]), "#q=pay"),
             like(Drawn, "<span id=\"count\">2 of 8 hops</span>"),
             like(Drawn, "<h1 id=\"title\">Request 1: 5 processes, 3 nodes, 7 messages, "),
-            %% Two hops are found, and the page shows the first of them (hit
-            %% now).
+            %% The search finds two hops. The page shows the first of them, which has the class `hit
+            %% now'.
             [1, 1, 7] = [length(binary:matches(Drawn, T))
                          || T <- [<<" hit\"">>, <<" hit now\"">>, <<" dim\"">>]],
             Hostile = dom(Config, Chromium, page(Config, []), ""),
@@ -377,7 +378,7 @@ page_in_a_browser(Config) ->
             nomatch = re:run(Hostile, "<b>")
     end.
 
-%% Returns the document that the browser made of the page.
+%% Returns the document that the browser has after running the page's script.
 dom(Config, Chromium, Page, Hash) ->
     File = ?LIB:name(Config, "page.html"),
     ok = file:write_file(File, Page),

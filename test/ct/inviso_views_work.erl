@@ -37,7 +37,7 @@ shop({call, From, {order, Item, How}}, [B, C]) ->
     {journal, C} ! {sold, Item},
     reply(From, {done, Item}).
 
-%% Returns when the process has taken all messages from its queue.
+%% Returns when the process has received all messages in its queue.
 settle(Name) ->
     {ok, settle} = call(Name, {settle, now}),
     ok.
@@ -61,7 +61,7 @@ reply({Pid, Ref}, Reply) ->
     Pid ! {Ref, Reply},
     ok.
 
-%% Orders an item. The order is a request with this label.
+%% Orders an item from the shop, in a sequential trace with this label.
 order(Label, Item, How) ->
     order(Label, Item, How, [send, 'receive', print]).
 
@@ -80,7 +80,7 @@ order(Label, Item, How, Flags) ->
         {'DOWN', Mon, _, _, Why} -> error(Why)
     end.
 
-%% Sends N messages to a process, as one request. Returns when it has taken them.
+%% Sends N messages to a process, all in one request. Returns when the process has received them.
 many(Name, N) ->
     Self = self(),
     Pid = spawn(fun() ->

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Implements test/4 of test/ct/inviso_match_vm.erl: runs a match spec on the
- * VM's own terms. The spec is compiled from the external format, as outside the
- * VM, and run by the interpreter in c_src/nif.
+ * Implements test/4 of test/ct/inviso_match_vm.erl: runs a match spec on terms
+ * of the VM. The spec is compiled from the external term format, as in the
+ * command, and then run by the interpreter that the NIF has in c_src/nif.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #define ARGS 255
 
 static struct inv_cursor cursor;
-static struct inv_vm_run run; /* the suite makes one call at a time */
+static struct inv_vm_run run; /* one for all: the suite makes one call at a
+				 time */
 static inv_word words[1 << 17];
 
 static ERL_NIF_TERM code(ErlNifEnv *env, int rc)
@@ -22,8 +23,8 @@ static ERL_NIF_TERM code(ErlNifEnv *env, int rc)
 				enif_make_int(env, rc));
 }
 
-/* Does what an action does in erlang:match_spec_test/3, with facts about the
- * calling process. */
+/* Performs an action as erlang:match_spec_test/3 does. Facts about a process
+ * are those of the calling process. */
 static int act(struct inv_vm_run *r, enum inv_match_act a,
 	       const struct inv_val *top, uint32_t n, struct inv_val *out)
 {
@@ -54,8 +55,8 @@ static int act(struct inv_vm_run *r, enum inv_match_act a,
 	}
 }
 
-/* Makes the constants as terms of `env', which must exist as long as the
- * run. */
+/* Makes the program's constants as terms of `env'. The caller keeps `env' until
+ * the run has ended. */
 static int load_consts(const struct inv_match_prog *p, ErlNifEnv *env,
 		       struct inv_vm_const *consts)
 {

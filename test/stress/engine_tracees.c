@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Threads change the flags of the same processes at the same time, as callbacks
- * and the server do. No change may get lost, no two processes may have the
- * same place in the table of tracees, and equal flags must have equal profiles.
+ * Several threads change the trace flags of the same processes at the same
+ * time, as the engine's callbacks and its server do. No change may get lost, no
+ * two processes may have the same entry in the table of tracees, and equal
+ * flags must have equal profiles.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -15,10 +16,10 @@
 
 #define THREADS 4
 #define PIDS 64
-#define HOT 2 /* how many processes all threads change */
+#define HOT 2 /* number of processes changed by all threads */
 #define ROUNDS 50000
-#define FLAGS 4 /* few, so that there are few profiles */
-#define PROFILES (INV_PROFILES_MAX - 64) /* some numbers may stay unused */
+#define FLAGS 4 /* few flags, so that there are few profiles */
+#define PROFILES (INV_PROFILES_MAX - 64) /* threads may waste up to 64 */
 
 #define CHECK(what)                                          \
 	do {                                                 \
@@ -28,8 +29,8 @@
 		}                                            \
 	} while (0)
 
-/* The table has PIDS entries, and process i of each generation has the same
- * entry. */
+/* The table has PIDS entries. Process number i has the same entry in each
+ * generation of processes. */
 static ERL_NIF_TERM pid(uint32_t generation, uint32_t i)
 {
 	return (ERL_NIF_TERM)(generation * PIDS + i) << 4 | 3;
@@ -43,8 +44,8 @@ static uint32_t change(ERL_NIF_TERM id, uint32_t slot, uint32_t clear,
 	return inv_tracee_edit(id, &e);
 }
 
-/* Changes the flags of the thread's own session; other threads change the
- * same processes. */
+/* Each thread changes only the flags of its own session, but all threads change
+ * the same processes. */
 static void *edit(void *arg)
 {
 	uint32_t slot = (uint32_t)(uintptr_t)arg;
@@ -87,8 +88,8 @@ static void *define(void *arg)
 	return NULL;
 }
 
-/* The first thread that changes flags of a process takes over the entry of a
- * dead process. */
+/* The entries belong to dead processes of the last generation. The first thread
+ * that changes the flags of a new process gives it the entry. */
 static void *take_over(void *arg)
 {
 	uint32_t slot = (uint32_t)(uintptr_t)arg;
@@ -99,8 +100,8 @@ static void *take_over(void *arg)
 		for (i = 0; i < PIDS; i++) {
 			struct inv_tracee *t = inv_tracee_get(pid(round, i));
 
-			/* A process of the next generation may already have
-			 * the entry. */
+			/* Another thread may have given the entry to a process
+			 * of a later generation. */
 			if (t && atomic_load(&t->id) == pid(round, i))
 				(void)change(pid(round, i), slot, 0, 1);
 		}

@@ -2,10 +2,10 @@
 
 /*
  * Producer and consumer of one ring are two processes. One of them is killed at
- * the Nth step that the other process could notice, for every N. Every
- * committed event must be read once, and at most one other event may be in no
- * counter. The consumer's "log" is a file of raw fragments, with a journal like
- * the spooler's.
+ * its Nth test point, for each N. Each committed event must be read exactly
+ * once, and at most one other event may be missing from all counters. The "log"
+ * of the consumer is a file of fragments as they are in memory, with a journal
+ * like the spooler's.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -34,13 +34,13 @@ enum role {
 	CONSUMER
 };
 
-/* Memory that all three processes share. */
+/* Memory that the test, the producer and the consumer share. */
 struct shared {
 	atomic_bool done; /* the producer has ended */
 	atomic_uint committed;
-	atomic_uint passed[3]; /* how many steps each role has passed */
+	atomic_uint passed[3]; /* test points that each role has passed */
 	_Atomic(const char *)
-		names[N_NAMES]; /* valid in each process of the program */
+		names[N_NAMES]; /* string literals: same address after fork */
 };
 
 struct fragment_head {
@@ -153,7 +153,7 @@ static void consume(struct ring_build *b, int fd)
 	} while (!last);
 }
 
-/* Starts the process of a role. */
+/* Starts a process that runs as producer or consumer. */
 static pid_t start(struct ring_build *b, int fd, enum role r, unsigned at)
 {
 	pid_t pid = fork();
@@ -215,7 +215,8 @@ static void check_counts(struct ring_build *b, enum role killed)
 	}
 }
 
-/* Returns true if a process reached step `at'. */
+/* Kills one of the processes at its test point number `at'. Returns true if the
+ * process reached this test point. */
 static bool run(enum inv_keep keep, enum role who, unsigned at)
 {
 	char name[] = "/tmp/ring_kill.XXXXXX";

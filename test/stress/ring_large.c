@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Several producers and one consumer share large slots, as threads of one
- * process, so that ThreadSanitizer sees all of them. Two threads must never use
- * one slot at a time, and each lost event must be counted.
+ * Several producers and one consumer share the large slots. They are threads of
+ * one process, so that ThreadSanitizer checks all of them. No two threads may
+ * use a slot at the same time, and each lost event must be counted.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -66,7 +66,7 @@ static void look_at(struct ring_run *r, const struct inv_fragment *f,
 
 	if (f->n_events == 0)
 		return;
-	/* Sometimes the consumer is slow while it holds a packet. */
+	/* From time to time the consumer is slow while it reads a packet. */
 	if (random_of(seed) % 64 == 0)
 		usleep(100);
 	if (f->first_event < r->next)
@@ -130,7 +130,8 @@ static void check_ring(const struct run *run, uint32_t i, enum inv_keep keep)
 	       (unsigned long long)r->large, (unsigned long long)dropped,
 	       (unsigned long long)ring->overwritten);
 	CHECK(ring->damaged == 0);
-	/* Overwritten events at the end leave no gap. */
+	/* Events that were overwritten after the last event read are in no
+	 * gap. */
 	CHECK(r->gaps <= ring->overwritten);
 	CHECK(keep == INV_KEEP_NEWEST || ring->overwritten == 0);
 	CHECK(ring->produced == N_EVENTS);
@@ -168,7 +169,7 @@ static void run_once(enum inv_keep keep, uint32_t n_large)
 
 /* --- a large event is committed while the consumer looks at its packet ------- */
 
-static struct inv_producer *late; /* its packet is open, with no event */
+static struct inv_producer *late; /* its open packet has no event yet */
 static int late_slot;
 static uint64_t late_ns;
 
@@ -194,7 +195,8 @@ static void take(struct run *run, struct inv_consumer *c, uint64_t first)
 	inv_consumer_release(c);
 }
 
-/* The packet is open when the consumer begins to look at it. */
+/* The consumer begins to read an open packet, which has no event yet. Then the
+ * producer commits a large event to this packet. */
 static void commit_late(void)
 {
 	static struct run run;
@@ -212,7 +214,8 @@ static void commit_late(void)
 	late = p;
 	take(&run, &c, 0);
 	CHECK(!late);
-	/* The packet is complete, and the consumer does not look at it again. */
+	/* The consumer has read the complete packet, and its position is after
+	 * it. */
 	CHECK(c.pos.seq == p->seq + 1);
 	CHECK(build_event(p, 9));
 	take(&run, &c, 1);

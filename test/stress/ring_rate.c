@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Threads take leases of one rate as fast as they can. ThreadSanitizer checks
- * the threads, and this program checks the bound: in any second the threads may
- * get at most as many events as the rate.
+ * Several threads share one rate, and take leases from it as fast as they can.
+ * ThreadSanitizer checks the threads, and this program checks the rate: in no
+ * second may the threads together get more events than it allows.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -2,9 +2,9 @@
 
 /*
  * Producer and consumer of one ring are two threads of one process, so that
- * ThreadSanitizer sees both. The program runs with keep oldest and keep newest,
- * and with a faster and a slower consumer. No event may be read twice, and each
- * lost event must be counted.
+ * ThreadSanitizer checks both. The ring keeps the oldest or the newest events,
+ * and the consumer is faster or slower than the producer. No event may be read
+ * twice, and each lost event must be counted.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -22,8 +22,8 @@
 struct run {
 	struct ring_build b;
 	atomic_bool done;
-	/* The consumer's results, which are read when the consumer has
-	 * ended. */
+	/* The consumer's results. Another thread reads them only after the
+	 * consumer has ended. */
 	uint64_t next;
 	uint64_t unsound;
 	uint64_t again;
@@ -55,7 +55,7 @@ static void look_at(struct run *r, const struct inv_fragment *f)
 {
 	if (f->n_events == 0)
 		return;
-	/* Sometimes the consumer is slow while it holds a packet. */
+	/* From time to time the consumer is slow while it reads a packet. */
 	if (r->fragments++ % 64 == 0)
 		usleep(300);
 	if (f->first_event < r->next)

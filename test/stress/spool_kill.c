@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The spooler is killed repeatedly while a producer floods two rings: at random
- * times and, with MODE=stress, at each of its steps. Each time another spooler
- * continues. In the end the log must have each event exactly once, except those
- * that were counted as lost. Compression and rotation are on, so that the
- * spooler is also killed during their steps.
+ * A producer floods two rings, and the spooler is killed again and again: at
+ * random times and, with MODE=stress, at each of its test points. Each time
+ * another spooler continues. At the end the log must have each event exactly
+ * once, except the events that were counted as lost. The log is compressed and
+ * rotated, so that the spooler is also killed during these steps.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -73,8 +73,8 @@ static pid_t start(const struct ring_build *b, unsigned at)
 
 static void open_rings(struct ring_build *b, enum inv_keep keep)
 {
-	/* The ring is too small for the flood, and the producer does not wait.
-	 */
+	/* The rings are too small for all events, and the producer does not
+	 * wait for the spooler, so events are lost. */
 	build_n_large = 2;
 	build_large_bytes = 32768;
 	build_open(b, -1, 2, 8, 4096, keep, path);
@@ -116,8 +116,8 @@ static void remove_logs(void)
 	CHECK(system(command) == 0); // NOLINT(cert-env33-c)
 }
 
-/* Closes the tracer, so that the last spooler ends the log, and checks the
- * counts. */
+/* Closes the tracer, so that the last spooler completes the log. Then checks
+ * the counts. */
 static void close_rings(struct ring_build *b, pid_t pid, uint64_t produced)
 {
 	int status;
@@ -137,7 +137,8 @@ static void close_rings(struct ring_build *b, pid_t pid, uint64_t produced)
 	remove_logs();
 }
 
-/* Returns the seed, and prints it so that a run can be repeated. */
+/* Returns the seed for random numbers. Prints it, so that a run can be
+ * repeated. */
 static unsigned seed_of_run(void)
 {
 	const char *given = getenv("INVISO_SEED"); // NOLINT
@@ -147,7 +148,8 @@ static unsigned seed_of_run(void)
 	return seed;
 }
 
-/* Kills the spooler at random times, and ten times as often in `make soak'. */
+/* Kills the spooler `kills' times, at random times. `make soak' kills it ten
+ * times as often. */
 static void by_time(enum inv_keep keep, unsigned kills)
 {
 	uint64_t n = 0, next_kill = 0;
@@ -186,8 +188,8 @@ static void by_time(enum inv_keep keep, unsigned kills)
 }
 
 #ifdef INV_TESTPOINTS
-/* Kills the spooler at its step `at'. Returns false if the spooler has fewer
- * steps. */
+/* Kills the spooler at its test point number `at'. Returns false if the
+ * spoolers passed fewer test points. */
 static bool by_step(enum inv_keep keep, unsigned at)
 {
 	struct ring_build b;

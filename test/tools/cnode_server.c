@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A C node that takes part in sequential traces: the example for inviso_cnode(3),
- * and the node that inviso_cnode_SUITE tests.
+ * A C node that takes part in sequential traces. It is the example for
+ * inviso_cnode(3), and the node that inviso_cnode_SUITE tests.
  *
  *	cnode_server NAME@HOST COOKIE LOG BUFFER OWN PEER...
  *
- * It connects to the Erlang nodes PEER..., prints `ready', and serves messages
- * that are sent to {any,'NAME@HOST'}:
+ * It connects to the Erlang nodes PEER..., prints `ready', and handles messages
+ * to {any,'NAME@HOST'}:
  *
  *	{work, From, N}          prints {working,N}; answers {done,2*N}
- *	{relay, I, Name, Term}   sends {relayed,Term} to Name on the peer number I
- *	{keep, From, N}          keeps From and the token
- *	{answer, N}              answers {kept,N} to the From of {keep,_,N}, with
- *	                         its token
+ *	{relay, I, Name, Term}   sends {relayed,Term} to Name on peer I
+ *	{keep, From, N}          stores From and the token under N
+ *	{answer, N}              sends {kept,N} to the From stored under N,
+ *	                         with the token stored there
  *	{start, From, Label}     begins a trace, and sends {started,Label}
  *	{pid, From}              answers {pid,Pid}
  *	{stop}                   completes the log and ends
  *
- * BUFFER is for inviso_cnode_set_buffer. If OWN is 1, it receives with a function
- * of ei.
+ * BUFFER is the size for inviso_cnode_set_buffer. If OWN is 1, the program
+ * receives with a function of ei instead of one of inviso.
  */
 #include <ei.h>
 #include <netdb.h>
@@ -100,7 +100,7 @@ static void work(struct server *s, int fd, const erlang_pid *from, long n)
 	answer(s, fd, from, "done", 2 * n);
 }
 
-/* x is at I of {relay, I, Name, Term}. */
+/* Handles {relay, I, Name, Term}. The offset of I in x is `at'. */
 static void relay(struct server *s, const ei_x_buff *x, int at)
 {
 	char name[MAXATOMLEN_UTF8];
@@ -152,7 +152,7 @@ static void tell_pid(struct server *s, int fd, const erlang_pid *to)
 	ei_x_free(&y);
 }
 
-/* Messages whose second element is the sender. */
+/* Handles the messages whose second element is the sender. */
 static void serve_from(struct server *s, int fd, const char *what,
 		       const ei_x_buff *x, int at)
 {
@@ -201,7 +201,7 @@ static void serve(struct server *s, int fd, const ei_x_buff *x)
 	}
 }
 
-/* Returns the connection that can be read. */
+/* Returns a connection that has data to read. */
 static int next_fd(const struct server *s)
 {
 	struct pollfd p[PEERS];

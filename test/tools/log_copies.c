@@ -27,7 +27,7 @@ static bool is_digit(uint8_t c)
 	return c >= '0' && c <= '9';
 }
 
-/* Replaces the names of this node, and those of the copy before it. */
+/* Replaces this node's name, in the original and in an earlier copy. */
 static void rename_node(uint8_t *p, size_t n, const uint8_t *node, size_t len,
 			const char *name)
 {

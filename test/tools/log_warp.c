@@ -5,10 +5,11 @@
  *
  *	log_warp IN OUT OFFSET-NS PPM PPM2 DROP SEED
  *
- * The node's system time is OFFSET-NS ahead, and from the first anchor on runs
- * PPM millionths too fast, and in the second half of the time PPM2 millionths.
- * Of 1000 events, DROP are replaced by notes that readers do not know. Prints the
- * new system time of each anchor, and by how many ns it is ahead.
+ * In the copy, the node's system time is OFFSET-NS nanoseconds ahead at the
+ * first anchor. From there on it runs PPM millionths too fast, and in the
+ * second half of the time PPM2 millionths. Of 1000 events, DROP are replaced by
+ * notes of a kind that readers ignore. The program prints the new system time
+ * of each anchor, and by how many nanoseconds it is ahead.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,11 +99,12 @@ static uint32_t drop_events(uint8_t *p, const uint8_t *end)
 	return dropped;
 }
 
-/* The losses of a packet are in the head of the next packet. */
+/* The head of a packet has the losses that came before it. So the losses of
+ * this packet are added to the next packets of its stream. */
 static void lose(struct inv_log_packet *h, uint8_t *body)
 {
 	uint64_t *lost = &losses[h->stream % STREAMS];
-	/* A packet without events has notes. */
+	/* A packet without events contains notes. */
 	uint32_t now = h->n_events ? drop_events(body + h->def_len,
 						 body + h->raw_len) :
 				     0;

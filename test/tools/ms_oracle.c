@@ -25,7 +25,7 @@ static struct inv_match_run run;
 static struct inv_match_world world = { .idle = true };
 static const char *node;
 static unsigned otp;
-static size_t kept; /* words of heap that stay valid for all cases */
+static size_t kept; /* words of the heap that all cases use */
 
 static inv_word atom(const char *name)
 {
@@ -93,7 +93,8 @@ static inv_word test(inv_word args, inv_word spec)
 
 	for (; inv_is_cons(args) && n < 256; args = inv_cons(args)[1])
 		words[n++] = inv_cons(args)[0];
-	inv_match_release(&match); /* the previous answer referred to match */
+	inv_match_release(&match); /* The answer before this one referred to
+				      terms in `match'. */
 	rc = inv_match_make(&match, spec, otp, INV_MATCH_CALL, &err);
 	if (rc == INV_EINVAL) {
 		t = errors(&match.spec.diags);
@@ -129,7 +130,7 @@ static void one(struct inv_buf *out, const uint8_t *p, size_t len)
 			(uint8_t)((out->len - at - 4) >> (24 - 8 * i));
 }
 
-/* A pid of which only the type matters. */
+/* Returns a pid. Only its type matters. */
 static inv_word self(void)
 {
 	inv_word *b = inv_heap_take(&heap, 7);

@@ -63,7 +63,7 @@ static int compiled(inv_word spec, enum inv_match_event event,
 
 static inv_word answer(const char *text)
 {
-	/* static: the answer borrows the text of the error */
+	/* static, because the answer refers to its text */
 	static struct inv_err err;
 	struct inv_selector s;
 	enum inv_match_event event;

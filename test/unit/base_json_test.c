@@ -49,8 +49,8 @@ static void there_are_commas_only_between_values(void **state)
 	inv_buf_release(&b);
 }
 
-/* A JSON parser reads the escapes as the hidden characters. A terminal gets
- * none of these characters. */
+/* Characters that are invisible or control a terminal are written as escapes. A
+ * JSON parser turns the escapes back into these characters. */
 static void hidden_characters_are_escaped(void **state)
 {
 	static const char text[] = "a\x7f\xc2\x9b\xe2\x80\xae"

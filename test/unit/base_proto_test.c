@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 
-/* The bytes of the documentation of protocol buffers. */
+/* The expected bytes are from the documentation of protocol buffers. */
 static void fields_are_written_as_documented(void **state)
 {
 	static const uint8_t want[] = {
@@ -67,7 +67,8 @@ static uint64_t number_at(const struct inv_buf *b, size_t *off)
 	return v;
 }
 
-/* 5000 messages in each other, while the buffer moves many times. */
+/* 5000 messages, each inside the previous one. The buffer is reallocated many
+ * times meanwhile. */
 static void lengths_of_nested_messages_hold_each_other(void **state)
 {
 	enum {
@@ -122,7 +123,8 @@ static void a_field_that_is_too_big_is_an_error(void **state)
 
 	(void)state;
 	at = inv_proto_open(&b, 1);
-	/* The bytes do not exist: only the length matters. */
+	/* INV_PROTO_MAX + 1 bytes are not really appended: only the length
+	 * matters here. */
 	b.len += INV_PROTO_MAX + 1;
 	inv_proto_close(&b, at);
 	assert_int_equal(b.error, INV_ETOOBIG);
@@ -149,7 +151,7 @@ static void without_memory_nothing_is_written(void **state)
 	assert_null(b.data);
 }
 
-/* Returns what the real reader prints; the caller frees it. */
+/* Returns what protoc decodes from the buffer; the caller frees it. */
 static char *decoded(const struct inv_buf *b, const char *proto)
 {
 	char dir[] = "/tmp/inviso-proto.XXXXXX", path[64], command[256];

@@ -62,8 +62,9 @@ static void put(int fd, const void *p, size_t n)
 	assert_int_equal(write(fd, p, n), n);
 }
 
-/* Writes the packet in b->file, from `start' on, again and again: with other
- * numbers and times, for each stream in turn. Returns how many events. */
+/* Writes copies of the packet in b->file that begins at `start', until the log
+ * has LOG_SIZE bytes. The copies belong to the streams in turn, and have their
+ * own numbers and times. Returns the number of events in all copies. */
 static uint64_t repeat_packet(struct build *b, size_t start, int fd)
 {
 	uint8_t *at = b->file.data + start;
@@ -115,9 +116,10 @@ static uint64_t write_large_log(void)
 	return n_events;
 }
 
-/* Runs `inviso merge' with the arguments and the log. Returns its exit status.
- * Its output is in the file `output'. The program is the one without a
- * sanitizer, whose shadow memory would be larger than the limit. */
+/* Runs `inviso merge' with the arguments and the log, and with a limit of its
+ * memory. Writes its output to the file `output', and returns its exit status.
+ * This runs the program that was built without a sanitizer, because the shadow
+ * memory of a sanitizer would exceed the limit. */
 static int merge(const char *a, const char *b, rlim_t memory)
 {
 	const struct rlimit limit = { memory, memory };
@@ -164,7 +166,8 @@ static void a_log_larger_than_the_memory_is_read(void **state)
 
 	(void)state;
 	n_events = write_large_log();
-	/* The last event of the packet that begins at 100000000 ns. */
+	/* the time of the last event in the packet that begins at 100000000
+	 * ns */
 	assert_int_equal(merge("--from=0.100000063", "--to=0.100001", MEMORY),
 			 0);
 	read_output(text, sizeof(text));
@@ -196,9 +199,9 @@ static void build_return(struct build *b, uint64_t ns)
 		     terms, sizeof(terms));
 }
 
-/* A process runs in two threads. m:f/1 is called at 6 ns and at 9 ns, and returns
- * at 8 ns and at 13 ns. The first return and the second call are in a packet
- * that ends before 10 ns. */
+/* A process runs in two threads. It calls m:f/1 at 6 ns and at 9 ns, and the
+ * calls return at 8 ns and at 13 ns. The return at 8 ns and the call at 9 ns
+ * are in a packet that ends before 10 ns. */
 static void write_calls(void)
 {
 	struct build b = { 0 };
@@ -246,8 +249,9 @@ static void a_call_before_the_range_has_no_known_start(void **state)
 	assert_non_null(strstr(text, "\"duration_ns\":2,"));
 	assert_non_null(strstr(text, "\"duration_ns\":4,"));
 	assert_non_null(strstr(text, "\"duration_ns\":5,"));
-	/* The return at 13 ns is not paired with the call at 6 ns, although
-	 * the packet with both was read. */
+	/* The range begins at 10 ns. The return at 13 ns ends the call at 9 ns,
+	 * which was not read. So the return is not paired with the call at 6
+	 * ns, although this call was read. */
 	assert_int_equal(merge("--json", "--from=0.000000010", RLIM_INFINITY),
 			 0);
 	read_output(text, sizeof(text));

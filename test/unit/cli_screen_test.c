@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-#define PLENTY 10000000 /* more bytes than fit into pipe and screen buffer */
+#define PLENTY 10000000 /* number of bytes; the pipe and the screen's buffer
+			   have less space */
 
 /* The pipe that is standard output and standard error of the process in
  * run(). */
@@ -125,7 +126,8 @@ static void without_a_status_line_there_is_none(void **state)
 	assert_int_equal(run(play_no_status, false), 0);
 }
 
-/* Writes only as much as inv_screen_room permits, and so never blocks. */
+/* Writes only as many bytes as inv_screen_room permits, so that writing never
+ * blocks. */
 static int play_held(struct inv_screen *s)
 {
 	static char bytes[4096];

@@ -32,7 +32,7 @@ static void plain_words_have_no_quotes(void **state)
 	assert_string_equal(quoted(""), "''");
 }
 
-/* The shell itself takes the word apart. */
+/* A real shell reads the quoted word. */
 static void the_shell_reads_the_same_text(void **state)
 {
 	static const char *const texts[] = {

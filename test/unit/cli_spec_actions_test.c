@@ -96,7 +96,7 @@ static void actions(void **state)
 		inv_spec_actions_find(&a, "m:f -> slow(1parsec)", NULL), 0);
 }
 
-/* Every beginning of a SPEC is read up to its end, and not beyond. */
+/* Parses every beginning of a SPEC. The parser must not read beyond its end. */
 static void cut_specs(void **state)
 {
 	static const char spec[] =

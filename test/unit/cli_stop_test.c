@@ -17,7 +17,8 @@ static bool comes(const struct inv_stop *s, int ms)
 	return poll(&fd, 1, ms) == 1;
 }
 
-/* timeout(1) sends a signal to the command, and then to its process group. */
+/* timeout(1) sends a signal to the command, and then the same signal to the
+ * command's process group. So the command gets the signal twice. */
 static void two_signals_at_once_are_one_request(void **state)
 {
 	struct inv_stop s;

@@ -23,7 +23,8 @@
 
 #define ALL (INVISO_CNODE_SEND | INVISO_CNODE_RECEIVE | INVISO_CNODE_PRINT)
 
-/* A handle, and a connection whose other end is peer. */
+/* A handle of the library under test, and a connection whose other end is the
+ * socket `peer'. */
 struct fixture {
 	char path[64];
 	ei_cnode ec;
@@ -74,7 +75,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A message from f->other with this token. */
+/* The C node receives a message from f->other with this token. */
 static void receive(struct fixture *f, long label, long prev, long cur,
 		    long flags)
 {
@@ -101,7 +102,8 @@ static int send_hello(struct fixture *f)
 				 f->hello.index, 1000);
 }
 
-/* Reads a message of the peer's, and decodes its control tuple. */
+/* Reads the next message that the C node sent to the peer, and decodes its
+ * control tuple. */
 static long arrived(struct fixture *f, erlang_trace *token, char *name)
 {
 	unsigned char len[4];
@@ -223,7 +225,8 @@ static void serials_count_as_in_a_process(void **state)
 	receive(f, 7, 3, 10, ALL);
 	check_sent(f, 7, 10, 11);
 	check_sent(f, 7, 10, 12);
-	/* A lower number does not turn the clock back. */
+	/* The C node has sent serial 12. A message with serial 1 does not set
+	 * it back. */
 	receive(f, 8, 0, 1, ALL);
 	assert_int_equal(
 		inviso_cnode_print(f->c, f->hello.buff, f->hello.index), 1);
@@ -252,7 +255,8 @@ static void flags_say_what_is_recorded(void **state)
 	receive(f, 1, 2, 3,
 		INVISO_CNODE_PRINT | INVISO_CNODE_TIMESTAMP |
 			INVISO_CNODE_STRICT);
-	/* A print that is not recorded takes no number. */
+	/* The label 2 is not that of the token, so this print is not recorded
+	 * and takes no serial. */
 	assert_int_equal(inviso_cnode_print_label(f->c, 2, f->hello.buff,
 						  f->hello.index),
 			 0);
@@ -378,7 +382,7 @@ static void what_is_in_memory_is_written_before_waiting(void **state)
 	inviso_cnode_set_buffer(f->c, 10000);
 	receive(f, 1, 0, 1, ALL);
 	ei_x_new(&x);
-	/* No message comes before the timeout. */
+	/* No message arrives within 1 ms, so the function returns a timeout. */
 	assert_int_equal(inviso_cnode_receive_msg(f->c, f->fd, &msg, &x, 1),
 			 ERL_ERROR);
 	read_log(f->path, &found);

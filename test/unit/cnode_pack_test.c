@@ -42,7 +42,7 @@ static char *text(enum inv_enc enc, const struct inv_dict *dict, const void *p,
 	return (char *)out.data;
 }
 
-/* Prints the terms that were packed since inv_pack_clear. */
+/* Returns the text of the terms that were packed since inv_pack_clear. */
 static char *packed(void)
 {
 	struct inv_dict dict = { 0 };
@@ -141,7 +141,8 @@ static void put_random(ei_x_buff *x, int size)
 		put_random(x, (size - n) / n);
 }
 
-/* Both encodings of a term are printed alike. */
+/* A random term in the external format, and the same term after packing, are
+ * printed as the same text. */
 static void random_terms(void **state)
 {
 	unsigned seed = (unsigned)getpid();
@@ -177,7 +178,8 @@ static void put_pid(ei_x_buff *x, const char *node, unsigned num,
 	ei_x_encode_pid(x, &pid);
 }
 
-/* A node keeps its number in all packets. */
+/* A node that was given a number in one packet has the same number in later
+ * packets. */
 static void identifiers(void **state)
 {
 	erlang_ref ref = { .len = 3, .n = { 1, 2, 3 }, .creation = 7 };
@@ -203,7 +205,7 @@ static void identifiers(void **state)
 	ei_x_free(&x);
 }
 
-/* Numbers of nodes are not used again. */
+/* Each of many nodes has its own number. */
 static void many_nodes(void **state)
 {
 	(void)state;

@@ -80,8 +80,9 @@ static void two_stacks_do_not_mix(void **state)
 		pop_is(&b, n + 1000);
 }
 
-/* When the pool is exhausted, frames are only counted: their pushes and pops
- * return false. Frames that were pushed before can still be popped. */
+/* When the pool is exhausted, inv_frames_push stores no frame: it only counts
+ * the frame, and returns false. The pops of counted frames return false, too.
+ * Frames that were stored before can still be popped. */
 static void beyond_the_pool_frames_are_counted(void **state)
 {
 	struct inv_frames f = { 0 };
@@ -114,8 +115,8 @@ static void beyond_the_pool_frames_are_counted(void **state)
 	inv_frames_drop(&f);
 }
 
-/* All stacks are cleared between two operations on this stack. The next
- * operation finds the stack empty. */
+/* inv_frames_clear marks all stacks as empty between two operations on this
+ * stack. The next operation on the stack finds it empty. */
 static void a_stack_that_missed_the_clearing_is_empty(void **state)
 {
 	struct inv_frames f = { 0 };
@@ -155,8 +156,8 @@ static void *call_and_return(void *arg)
 	return arg;
 }
 
-/* A new server clears the stacks while processes traced by the previous
- * server still return. */
+/* When a new engine server clears the stacks, processes that were traced by the
+ * previous server may still return from calls. */
 static void clearing_does_no_harm_to_threads_that_push_and_pop(void **state)
 {
 	pthread_t thread[3];

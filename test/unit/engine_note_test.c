@@ -8,7 +8,7 @@
 
 #include "engine/note.h"
 
-/* Makes words of the form that the VM uses for atoms. */
+/* Returns a word of the form that the VM uses for an atom. */
 static ERL_NIF_TERM atom(uint32_t number)
 {
 	return (ERL_NIF_TERM)number << 6 | 11;
@@ -32,8 +32,9 @@ static void each_function_has_its_own_note(void **state)
 	assert_int_equal(n->counters, 7);
 }
 
-/* The next server reads the notes, to clear the patterns and counters that are
- * left in the VM. */
+/* A server of the engine writes notes of what it has set in the VM. When it has
+ * died, the next server reads the notes, and clears those patterns and
+ * counters. */
 static void notes_outlive_the_sessions(void **state)
 {
 	struct inv_note *n = inv_note_make(atom(4), atom(5), 0);
@@ -65,11 +66,11 @@ static void a_full_table_takes_no_more_notes(void **state)
 	assert_in_range(made, 60000, 65536);
 	assert_null(inv_note_make(atom(7), atom(1), 1));
 	assert_null(inv_note_find(atom(7), atom(1), 1));
-	/* Space is reserved for notes that are not about a function; these
-	 * have an arity above 255. */
+	/* The table is full for functions, but not for notes about something
+	 * else, which have an arity above 255: space is reserved for those. */
 	assert_non_null(inv_note_make(atom(7), atom(1), 256));
-	/* A function that has a note already finds it, although the table is
-	 * full. */
+	/* Although the table is full, inv_note_make returns the existing note
+	 * of a function that has one. */
 	for (i = 0; i < 200000; i++)
 		made -= inv_note_find(atom(6), atom(i), 1) ==
 				inv_note_make(atom(6), atom(i), 1) &&

@@ -97,7 +97,9 @@ static void a_child_has_what_is_passed_on_and_what_new_ones_have(void **state)
 	child = inv_profile_child(parent);
 	assert_int_equal(flags(child, 0), all);
 	assert_int_equal(flags(child, 1), 0);
-	/* Flags for new processes do not change what a child inherits. */
+	/* A child inherits flags of session 0, so the flags of session 0 for
+	 * new processes are not added. Session 2 has flags only for new
+	 * processes. */
 	inv_profile_set_new(INV_NEW_PROCESSES,
 			    with(with(0, 0, BIT(GC)), 2, BIT(PROCS)));
 	child = inv_profile_child(parent);

@@ -11,8 +11,8 @@
 #define BIT(flag) (UINT32_C(1) << INV_FLAG_##flag)
 #define PLACES 16
 
-/* Makes words of the form that the VM uses for pids and ports. Its tables
- * have 16 entries. */
+/* Returns a word of the form that the VM uses for a pid or port. The engine's
+ * tables have 16 entries here. */
 static ERL_NIF_TERM pid(uint32_t number)
 {
 	return (ERL_NIF_TERM)number << 4 | 3;
@@ -37,8 +37,8 @@ static void an_entry_belongs_to_one_process(void **state)
 	(void)state;
 	assert_int_not_equal(first, 0);
 	assert_int_equal(inv_tracee_profile_of(pid(5)), first);
-	/* The process is dead: another process has its slot in the VM's
-	 * table. */
+	/* Process 5 has died, and another process now has its slot in the VM's
+	 * process table. */
 	assert_int_equal(inv_tracee_profile_of(pid(5 + PLACES)), 0);
 	assert_int_not_equal(change(pid(5 + PLACES), 0, BIT(SEND)), first);
 	assert_null(inv_tracee_find(pid(5)));
@@ -55,8 +55,8 @@ static void ports_have_a_table_of_their_own(void **state)
 			     inv_tracee_profile_of(port(5)));
 }
 
-/* Clearing flags of a process without flags does not take an entry from
- * another process. */
+/* Clearing the flags of a process that has no flags takes no entry of the table
+ * from another process. */
 static void clearing_does_not_take_over_an_entry(void **state)
 {
 	uint32_t first = change(pid(5), 0, BIT(CALL));
@@ -94,8 +94,8 @@ static void a_process_is_marked_once(void **state)
 	assert_true(inv_tracee_mark(inv_tracee_find(pid(6))));
 }
 
-/* If the array of a call is full, the other processes stay marked until the
- * next call. */
+/* inv_tracees_take_marked returns as many marked processes as fit into the
+ * caller's array. The others stay marked until the next call. */
 static void processes_that_did_not_fit_stay_marked(void **state)
 {
 	ERL_NIF_TERM ids[4];
@@ -110,8 +110,9 @@ static void processes_that_did_not_fit_stay_marked(void **state)
 	assert_int_equal(inv_tracees_take_marked(ids, 4), 2);
 }
 
-/* Only the thread that runs a process uses the process's frames. At its next
- * access the thread drops frames that are older than the clearing of `call'. */
+/* Only the thread that runs a process accesses the process's frames. At its
+ * next access, the thread drops the frames that are older than the moment at
+ * which the flag `call' was cleared. */
 static void frames_are_dropped_when_no_session_traces_calls(void **state)
 {
 	const struct inv_call_frame in = { .returns = 4 };
@@ -151,9 +152,10 @@ static void frames_are_dropped_when_no_session_has_return_to(void **state)
 	assert_false(inv_frames_pop(inv_tracee_chain(t), &out));
 }
 
-/* The table is cleared of an ended session: its flags of processes and ports,
- * its note of processes that had the flag `call', and its note of processes
- * that may get flags. */
+/* inv_tracees_vacate removes a session that has ended from the table. It
+ * removes the session's flags of processes and ports, the mark of processes
+ * that had its flag `call', and the note of processes that may get its flags by
+ * a link. */
 static void a_new_session_has_no_flags_of_an_ended_one(void **state)
 {
 	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };

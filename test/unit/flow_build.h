@@ -16,9 +16,10 @@
 #include "flow/flow.h"
 
 /*
- * Events for a flow, as items of one node. Functions are m:f0 to m:f9, each
- * with one argument: an integer that identifies the call. Each event is in a
- * packet of its own, which is overwritten by the next event.
+ * Makes the events that a test gives to a flow, as items of one node. The
+ * traced functions are m:f0 to m:f9. Each has one argument: an integer that
+ * identifies the call. Each event is in a packet of its own, which the next
+ * event overwrites.
  */
 struct feed {
 	struct inv_flow flow;
@@ -47,7 +48,8 @@ static inline void feed_close(struct feed *f)
 	inv_dict_release(&f->dict);
 }
 
-/* Definitions grow down, so the newest is written before the others. */
+/* Adds a definition to the dictionary. It is written before the older
+ * definitions, because a packet has its newest definition first. */
 static inline void feed_define(struct feed *f, unsigned kind, const void *p,
 			       size_t n)
 {
@@ -64,9 +66,9 @@ static inline void feed_put(struct feed *f, unsigned code)
 	f->terms[f->n_terms++] = (uint8_t)code;
 }
 
-/* Begins an event. The dictionary has the process as entry 0, m as entry 1 and
- * the function's name as entry 2, and the function with an arity of 1 as entry
- * 3, behind `shift' other entries. */
+/* Begins an event. The dictionary first has `shift' other entries. The next
+ * four entries are the process, the atom m, the function's name, and the
+ * function with arity 1. */
 static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 			      unsigned function, unsigned shift)
 {
@@ -90,7 +92,8 @@ static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 	f->item.kind = INV_ITEM_EVENT;
 	f->item.node = &f->node;
 	f->item.mono_ns = f->now;
-	/* Erlang's clock is corrected, and runs faster. */
+	/* Erlang's clock runs faster than the clock of the events, as if the VM
+	 * were correcting it. */
 	f->item.erl_ns = (int64_t)((uint64_t)f->now + (uint64_t)f->now / 7);
 	f->item.ts_ns = (int64_t)(1000000 + (uint64_t)f->now);
 	f->item.feed = f->feed;
@@ -98,8 +101,9 @@ static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 	feed_put(f, INV_T_DICT_SMALL + shift);
 }
 
-/* Puts {m,F,[Id]} if id >= 0, otherwise {m,F,1}. Alternates between the form
- * of version 1 and an entry of the dictionary. */
+/* Appends {m,F,[Id]} if id >= 0, otherwise {m,F,1}. Alternately writes the term
+ * as a tuple, as a log of version 1 does, and with a reference to the
+ * function's entry in the dictionary. */
 static inline void feed_mfa(struct feed *f, unsigned shift, int64_t id)
 {
 	static unsigned turn;
@@ -154,7 +158,7 @@ static inline const struct inv_facts *feed_call(struct feed *f, uint32_t pid,
 	return feed_end(f);
 }
 
-/* tag: return_from or exception_from */
+/* Adds the end of a call. `tag' is that of return_from or exception_from. */
 static inline const struct inv_facts *feed_ended(struct feed *f, unsigned tag,
 						 uint32_t pid,
 						 unsigned function)
@@ -200,7 +204,8 @@ static inline void feed_end_note(struct feed *f, enum inv_note kind)
 	assert_non_null(inv_flow_item(&f->flow, &f->item));
 }
 
-/* The log says which calls will return. */
+/* Adds the note that says whether the log marks calls whose ends will be
+ * reported. `known' is "true" or "false". */
 static inline void feed_marks(struct feed *f, const char *known)
 {
 	feed_begin(f, 0, 0, 0, 0);
@@ -210,7 +215,8 @@ static inline void feed_marks(struct feed *f, const char *known)
 	feed_end_note(f, INV_NOTE_ENDS);
 }
 
-/* Adds a call, with or without the mark that its end will be reported. */
+/* Adds a call. If `ends' is true, the call has the mark that its end will be
+ * reported. */
 static inline void feed_marked(struct feed *f, uint32_t pid, unsigned function,
 			       int64_t id, bool ends)
 {
@@ -232,7 +238,7 @@ static inline void feed_loss(struct feed *f)
 	assert_non_null(inv_flow_item(&f->flow, &f->item));
 }
 
-/* Returns the argument of a call that was kept. */
+/* Returns the integer argument of a call whose event the flow has stored. */
 static inline int64_t feed_id(const struct inv_call *call)
 {
 	static struct inv_cursor c;

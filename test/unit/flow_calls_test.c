@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls paired with their ends. Random programs are compared with a model that
- * knows each call: processes with call trees, recursion, exceptions, exits, and
- * losses.
+ * Calls paired with their ends. The flow gets the events of random programs,
+ * and its results are compared with a model that knows each call. The programs
+ * have call trees in several processes, recursion, exceptions, exits, and lost
+ * events.
  */
 #include <stdlib.h>
 
@@ -105,8 +106,9 @@ static void a_loss_makes_open_calls_uncertain(void **state)
 	assert_false(feed_return(&f, 1, 3)->call->certain);
 }
 
-/* The time in calls without a return belongs to the call around them, but not
- * the time in ended calls inside them. */
+/* f9 is called inside f3, and never returns. The time that the process spends
+ * in f9 counts as time of f3. The time in calls inside f9 that ended counts as
+ * time of those calls. */
 static void calls_without_returns_are_transparent(void **state)
 {
 	const struct inv_call *c;
@@ -156,15 +158,17 @@ static void ended_calls_use_no_memory(void **state)
 	assert_true(f.flow.processes.size < 1 << 14);
 }
 
-/* The recursion is so deep that the function counts as one without returns. So
- * the returns that follow belong to calls that are not on the stack, and no
- * return may end an outer call. */
+/* The recursion has more calls than the stack of the flow, so the function
+ * counts as one whose ends are not traced. The returns that follow belong to
+ * calls that the flow has forgotten. None of them may end the outer call of
+ * f3. */
 static void a_first_return_out_of_a_deep_recursion(void **state)
 {
 	const struct inv_call *c;
 
 	(void)state;
-	feed_call(&f, 1, 3, 0); /* not recursive, and not returned yet */
+	feed_call(&f, 1, 3, 0); /* This function is not recursive, and its call
+				   has not returned yet. */
 	for (int i = 1; i <= 12000; i++) {
 		at(i);
 		feed_call(&f, 1, 4, i);
@@ -177,7 +181,8 @@ static void a_first_return_out_of_a_deep_recursion(void **state)
 	c = feed_return(&f, 1, 3)->call;
 	assert_int_equal(feed_id(c), 0);
 	assert_int_equal(c->depth, 0);
-	/* At the next call it is known that the function returns. */
+	/* The flow has now seen returns of the function, so it pairs the next
+	 * calls. */
 	for (int i = 1; i <= 12000; i++)
 		feed_call(&f, 1, 4, i);
 	for (int i = 12000; i > 0; i--)
@@ -193,9 +198,9 @@ static void a_recursion_that_is_not_very_deep_is_exact(void **state)
 		assert_int_equal(feed_id(feed_return(&f, 1, 4)->call), i);
 }
 
-/* If a call is open when a recording of a node ends, a return in the next
- * recording does not end it. After a restart of the node, a pid is another
- * process. */
+/* If a call is open when one recording of a node ends, a return in the node's
+ * next recording is not certain to end this call. After a restart of the node,
+ * an old pid belongs to a new process. */
 static void recordings_of_one_node(void **state)
 {
 	(void)state;
@@ -229,7 +234,8 @@ static void a_spawned_process_is_a_new_one(void **state)
 	assert_null(feed_return(&f, 1, 3)->call);
 }
 
-/* A node may stop to record the returns of a function. */
+/* In the middle of a log, a node may stop recording the returns of a
+ * function. */
 static void a_function_whose_returns_end(void **state)
 {
 	const struct inv_call *c;
@@ -265,8 +271,8 @@ static void a_loop_whose_returns_end(void **state)
 	assert_false(feed_exit(&f, 1)->call->certain);
 }
 
-/* A function of which no return was seen may have returned in an earlier
- * recording. */
+/* The log has no return of the function, so it is possible that its returns are
+ * not traced. Then the call may have ended before the process exits. */
 static void an_exit_in_a_call_that_may_have_returned(void **state)
 {
 	const struct inv_call *c;
@@ -282,29 +288,34 @@ static void an_exit_in_a_call_that_may_have_returned(void **state)
 	assert_true(feed_exit(&f, 1)->call->certain);
 }
 
-/* If the log marks the calls that will return, nothing is guessed: calls without
- * the mark are not open, and an exit in a marked call is certain. */
+/* If the log marks the calls whose ends it will have, the flow does not guess:
+ * calls without the mark are not open, and an exit surely ends the marked
+ * calls. */
 static void marks_say_which_calls_return(void **state)
 {
 	(void)state;
 	feed_marks(&f, "true");
 	feed_marked(&f, 1, 3, 1, true);
 	feed_marked(&f, 1, 4, 2, false);
-	feed_marked(&f, 1, 3, 3, false); /* a call of the same function */
+	feed_marked(&f, 1, 3, 3, false); /* a call without the mark, of a
+					    function that also has a marked
+					    call */
 	feed_marked(&f, 1, 5, 4, true);
 	assert_int_equal(feed_return(&f, 1, 5)->call->depth, 1);
 	assert_int_equal(feed_return(&f, 1, 3)->call->depth, 0);
 	assert_null(feed_return(&f, 1, 3)->call);
 	feed_marked(&f, 2, 6, 5, true);
 	assert_true(feed_exit(&f, 2)->call->certain);
-	/* Notes are written again, so `true' may also come last. */
+	/* A log repeats its notes, so the note with `true' may also be the last
+	 * one. */
 	feed_marks(&f, "false");
 	feed_marks(&f, "true");
 	feed_marked(&f, 1, 4, 6, false);
 	assert_int_equal(feed_return(&f, 1, 4)->call->depth, 0);
 }
 
-/* A call that cannot be read may be the one that returns next. */
+/* The flow cannot read which function the second call is of. It may be f3, so
+ * it is not certain which call of f3 returns. */
 static void a_call_that_is_unreadable_is_like_a_lost_one(void **state)
 {
 	(void)state;

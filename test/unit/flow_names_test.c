@@ -19,7 +19,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Gives the flow the note that was begun. */
+/* Turns the event that feed_begin began into a note, and gives it to the
+ * flow. */
 static void end_note(uint32_t note, bool early)
 {
 	assert_int_equal(inv_dict_parse(&f.dict, f.defs, f.n_defs, NULL), 0);
@@ -32,7 +33,8 @@ static void end_note(uint32_t note, bool early)
 	assert_non_null(inv_flow_item(&f.flow, &f.item));
 }
 
-/* The process has this name: registered as f1, the label f2, or m:f3/1. */
+/* Adds a note with a name of the process: the registered name f1, the label f2,
+ * or the first function m:f3/1. */
 static void note(uint32_t pid, enum inv_note_name kind, bool early)
 {
 	feed_begin(&f, 0, pid, kind, 0);
@@ -44,7 +46,8 @@ static void note(uint32_t pid, enum inv_note_name kind, bool early)
 	end_note(INV_NOTE_NAME, early);
 }
 
-/* Returns the name of the process at its next call; static. */
+/* Returns the name that the process has at its next call. The text is valid
+ * until the next call of this function. */
 static const char *name(uint32_t pid)
 {
 	static char text[INV_NAME_MAX + 1];
@@ -55,7 +58,7 @@ static const char *name(uint32_t pid)
 	return text;
 }
 
-/* {trace,Pid,spawned,Pid,{m,f8,1}} */
+/* Adds the event {trace,Pid,spawned,Pid,{m,f8,1}}. */
 static void spawned(uint32_t pid)
 {
 	feed_begin(&f, INV_TAG_SPAWNED, pid, 8, 0);
@@ -81,7 +84,8 @@ static void each_kind_of_name(void **state)
 	assert_string_equal(name(2), "");
 }
 
-/* Returns true if the next call of the process waits for a name. */
+/* Adds a call of the process. Returns true if the flow expects a note with the
+ * name of the process. */
 static bool awaits(uint32_t pid)
 {
 	bool result;
@@ -97,7 +101,8 @@ static bool awaits(uint32_t pid)
 	return result;
 }
 
-/* A process is awaited until a note has its name, or says that it has none. */
+/* The flow expects a name of a process until a note has the name, or says that
+ * the process has none. */
 static void a_process_without_a_name(void **state)
 {
 	(void)state;
@@ -109,7 +114,7 @@ static void a_process_without_a_name(void **state)
 	assert_false(awaits(2));
 	assert_string_equal(name(2), "");
 	assert_true(awaits(3));
-	/* The name of a process does not end with such a note. */
+	/* A note of the kind INV_NAME_NONE does not remove a name. */
 	note(1, INV_NAME_NONE, true);
 	assert_string_equal(name(1), "!f1");
 }
@@ -140,9 +145,9 @@ static void invalid_notes_change_nothing(void **state)
 	assert_string_equal(name(1), "");
 }
 
-/* A spawned process has the name of its function, and a pid may have been that
- * of an earlier process. But an early note is about the process that is
- * spawned. */
+/* A spawned process is named after its function. An earlier name of its pid is
+ * dropped, because the name may be that of an earlier process. But the name in
+ * an early note is kept: it is a name of the process that is spawned. */
 static void an_early_name_outlives_the_spawn(void **state)
 {
 	(void)state;
@@ -167,7 +172,8 @@ static void an_early_name_outlives_the_spawn(void **state)
 	assert_string_equal(name(1), "");
 }
 
-/* The calls of the earlier process have not returned. */
+/* When a process is spawned, the open calls of an earlier process with the same
+ * pid are dropped. */
 static void open_calls_end_at_the_spawn(void **state)
 {
 	(void)state;

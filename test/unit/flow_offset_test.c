@@ -59,7 +59,8 @@ static void messages_both_ways_bound_the_offset(void **state)
 	lower(NOW + 2 * MS, 3 * S - 50);
 	upper(NOW, 3 * S + 70);
 	build();
-	/* A bound is relaxed by 500 ppm of the distance. */
+	/* Away from its message, a bound is weaker by 500 ppm of the time
+	 * between. */
 	at(NOW);
 	assert_int_equal(high, 3 * S + 70);
 	assert_int_equal(low, 3 * S - 50 - 1000);
@@ -68,7 +69,8 @@ static void messages_both_ways_bound_the_offset(void **state)
 	assert_int_equal(high, 3 * S + 70 + 1000);
 	assert_false(inv_offset_agrees(&o));
 	assert_int_equal(o.steps, 0);
-	/* a time that is far away, in both directions */
+	/* a time that is 1000 s after the messages, and one that is 1000 s
+	 * before */
 	at(NOW + 1000 * S);
 	assert_in_range(high - 3 * S, 500 * MS, 501 * MS);
 	at(NOW - 1000 * S);
@@ -97,7 +99,9 @@ static void one_way_gives_one_bound(void **state)
 	assert_int_equal(inv_offset_width(&o), INV_OFFSET_NONE);
 }
 
-/* If a clock was set, new messages contradict the messages before. */
+/* If a clock was set, the bounds from later messages contradict the bounds from
+ * earlier messages. This counts as a step: later messages begin a new
+ * interval. */
 static void a_step_begins_anew(void **state)
 {
 	(void)state;
@@ -150,7 +154,8 @@ static int64_t hostile(void)
 			      odd[(size_t)random() % 10];
 }
 
-/* No number overflows (UBSan), and there is always an interval. */
+/* With any numbers as times, no calculation overflows (UBSan would report it),
+ * and low <= high. */
 static void hostile_numbers(void **state)
 {
 	(void)state;
@@ -169,7 +174,7 @@ static void hostile_numbers(void **state)
 		build();
 		for (int k = 0; k < 20; k++) {
 			at(hostile());
-			/* Rounding is at most 1 ns for each of two bounds. */
+			/* Each of the two bounds may be rounded by 1 ns. */
 			assert_true(low <= high + 2);
 			inv_offset_middle(low, high);
 			inv_offset_at(&r, hostile(), &low, &high);
@@ -182,7 +187,8 @@ static void hostile_numbers(void **state)
 	}
 }
 
-/* The offset of a clock whose rate changes, in ns at ns after NOW. */
+/* Returns the true offset of a clock whose rate changes, in ns, at the time NOW
+ * + t ns. */
 static int64_t truth(int64_t t)
 {
 	const int64_t half = 300 * S;
@@ -216,7 +222,8 @@ static void the_truth_is_always_inside(void **state)
 		else
 			lower(NOW + t, truth(t) - delay());
 	}
-	/* If there are this many messages, only the best bounds are kept. */
+	/* There are too many messages to keep the bounds of each of them. Only
+	 * the narrowest bounds are kept. */
 	build();
 	assert_true(o.n <= INV_OFFSET_BOUNDS);
 	assert_int_equal(o.uppers + o.lowers, messages);
@@ -230,7 +237,8 @@ static void the_truth_is_always_inside(void **state)
 			narrowest = high - low;
 		if (i % 100 < 99)
 			continue;
-		/* In each second: at most twice the smallest round trip. */
+		/* The narrowest interval of each second is at most as wide as
+		 * two of the shortest round trips. */
 		assert_in_range(narrowest, 2 * 40000, 4 * 40000);
 		narrowest = INT64_MAX;
 	}
@@ -256,7 +264,8 @@ static void message(uint32_t from, int64_t sent, uint32_t to, int64_t received)
 	static uint64_t serial;
 
 	serial++;
-	/* The result does not depend on which clock is read first. */
+	/* The flow gets send and receive in alternating order. The result must
+	 * not depend on the order. */
 	if (serial % 2)
 		event(from, INV_SEQ_SEND, serial, sent);
 	event(to, INV_SEQ_RECEIVE, serial, received);
@@ -264,7 +273,8 @@ static void message(uint32_t from, int64_t sent, uint32_t to, int64_t received)
 		event(from, INV_SEQ_SEND, serial, sent);
 }
 
-/* Messages from i to j and back, with a delay, where j is `ahead' of i. */
+/* Adds a message from node i to node j, and one back. The clock of j is `ahead'
+ * ns ahead of that of i, and each message takes `wait' ns. */
 static void both_ways(uint32_t i, uint32_t j, int64_t ahead, int64_t base,
 		      int64_t wait)
 {
@@ -272,8 +282,9 @@ static void both_ways(uint32_t i, uint32_t j, int64_t ahead, int64_t base,
 	message(j, NOW + base + ahead + 2 * wait, i, NOW + base + 3 * wait);
 }
 
-/* Node 1 is compared with node 0 through node 2, which has quicker messages to
- * both; nodes 3 and 4 have messages only to each other. */
+/* The offset of node 1 to node 0 is found through node 2, because the messages
+ * between node 2 and both other nodes are quicker than those between 0 and 1.
+ * Nodes 3 and 4 have messages only to each other. */
 static void the_narrowest_path(void **state)
 {
 	static char names[5][4] = { "a@h", "b@h", "c@h", "d@h", "e@h" };
@@ -323,8 +334,8 @@ static void clocks_that_agree(void **state)
 	inv_clocks_release(&c);
 }
 
-/* Each of many clocks is 36 years ahead of the next clock, so the sum of the
- * differences exceeds 64 bits. */
+/* Each of many clocks is 36 years ahead of the previous one. The sum of these
+ * differences, in ns, does not fit into 64 bits. */
 static void a_long_way_between_clocks(void **state)
 {
 	static char name[] = "a@h";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of call paths: from calls in a flow, from samples, and its bound. */
+/* The tree of call paths: paths from calls in a flow, paths from samples, and
+ * the bound on the tree's memory. */
 #include <stdlib.h>
 
 #include "unit/flow_build.h"
@@ -38,8 +39,8 @@ static void returns(int64_t ns, uint32_t pid, unsigned function)
 	inv_flow_profile(&f.flow, &f.item);
 }
 
-/* Returns "a;b 12 3" for each frame with a count, one after the other: the path,
- * its time and its count. */
+/* Returns a text with a line "a;b 12 3" for each frame that has a count. In
+ * this line, "a;b" is the path, 12 the frame's own time, and 3 its count. */
 static char *paths(void)
 {
 	static char text[4096];
@@ -97,7 +98,7 @@ static void recursion_is_one_frame(void **state)
 				     "m:f0/1;m:f1/1 39 20\n");
 }
 
-/* All calls in which the process exits have ended. */
+/* An exit of a process ends all calls that the process has open. */
 static void an_exit_ends_all_calls(void **state)
 {
 	(void)state;
@@ -163,7 +164,8 @@ static void put_int(int64_t i)
 			 f.terms);
 }
 
-/* A sample of process 1 with the stack m:f3/1. */
+/* Adds a note with a sample of process 1, whose stack is m:f3/1. The last `cut'
+ * bytes of the note are missing. */
 static void sample(unsigned flags, int64_t ns, int64_t n, int cut)
 {
 	feed_begin(&f, 0, 1, 3, 0);
@@ -192,7 +194,7 @@ static void samples_are_added(void **state)
 	assert_true(profile.sampled);
 }
 
-/* Notes that a damaged log can contain. */
+/* Each of these notes is invalid, as a note in a damaged log can be. */
 static void other_samples_are_ignored(void **state)
 {
 	(void)state;
@@ -209,7 +211,8 @@ static void other_samples_are_ignored(void **state)
 
 /* --- the bound ------------------------------------------------------------ */
 
-/* Random paths, in as little memory as a hundred frames need: all totals stay. */
+/* Many random paths are added, but the memory is only enough for about a
+ * hundred frames. The totals stay right. */
 static void totals_stay_when_frames_are_evicted(void **state)
 {
 	uint64_t ns = 0, n = 0;
@@ -238,7 +241,7 @@ static void totals_stay_when_frames_are_evicted(void **state)
 	assert_int_equal(inv_paths_root(&profile)->total_count, n);
 }
 
-/* Open calls keep their frames, whatever is evicted meanwhile. */
+/* Frames of open calls are not evicted, however many other frames are. */
 static void frames_of_open_calls_are_kept(void **state)
 {
 	uint64_t ns = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the causes of events of sequential traces. */
+/* How the cause of an event of a sequential trace is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,8 @@ static void add(const struct inv_seq *s)
 	inv_requests_show(&r);
 }
 
-/* Each of these adds an event, and returns the id of the event's cause. */
+/* Each of the next three functions adds an event, and returns the id of the
+ * event's cause (0: no cause is known). Ids count the events from 1. */
 static uint64_t sent(uint64_t prev, uint64_t cur, uint64_t from, uint64_t to)
 {
 	const struct inv_seq s = seq(INV_SEQ_SEND, prev, cur, from, to);
@@ -89,7 +90,8 @@ static void replied(uint64_t prev, uint64_t cur, uint64_t from, uint64_t to)
 	add(&s);
 }
 
-/* The example in the document of seq_trace, with the flag `send'. */
+/* The example in the documentation of the module seq_trace, here with the flag
+ * `send' too. */
 static void a_message_follows_from_its_send_event(void **state)
 {
 	(void)state;
@@ -106,7 +108,8 @@ static void a_message_follows_from_its_send_event(void **state)
 	assert_int_equal(inv_requests_in_flight(&r), 0);
 }
 
-/* Without send events, the event before the message is known. */
+/* The log has no send events, so the cause of a received message is the
+ * sender's last event before it. */
 static void without_the_flag_send(void **state)
 {
 	(void)state;
@@ -120,7 +123,8 @@ static void without_the_flag_send(void **state)
 	assert_int_equal(c.request, 1);
 }
 
-/* The whole serial belongs to a message: Cur alone is not unique. */
+/* A message is identified by its whole serial, {Prev, Cur}: two messages can
+ * have the same Cur. */
 static void serials_of_two_senders(void **state)
 {
 	(void)state;
@@ -136,7 +140,8 @@ static void serials_of_two_senders(void **state)
 	assert_int_equal(sent(3, 5, 14, 1), 9);
 }
 
-/* After a spawn on its node a process has 16 * N + 15 as Prev. */
+/* Let N be the serial that a process received last. After the process has
+ * spawned another one on its node, its next event has 16 * N + 15 as Prev. */
 static void a_spawn_changes_the_serial(void **state)
 {
 	(void)state;
@@ -152,7 +157,8 @@ static void a_spawn_changes_the_serial(void **state)
 	replied(49, 50, 3, 1); /* 9 */
 	assert_int_equal(sent(815, 816, 1, 12), 8 + 1);
 	assert_int_equal(r.counts.repaired, 2);
-	/* a message that is not the reply of a spawn */
+	/* This message is not the reply to a spawn, so the serial 783 of the
+	 * next event is not explained by a spawn. */
 	received(47, 48, 1, 12); /* 11 */
 	assert_int_equal(sent(783, 784, 12, 1), 0);
 	assert_int_equal(c.orphan, INV_ORPHAN_UNTRACED);
@@ -168,7 +174,8 @@ static void serials_at_their_end(void **state)
 	received(end - 16, end, 1, 2);
 	sent(end, end, 2, 1);
 	replied(end, end, 2, 1); /* 4 */
-	/* both messages have the same serial, and follow from the same event */
+	/* Both messages have the same serial, and the same event is their
+	 * cause. */
 	assert_int_equal(sent(end - 1, end, 1, 12), 4);
 	assert_false(c.certain);
 	assert_int_equal(sent(end - 1, end, 1, 12), 4);
@@ -196,8 +203,9 @@ static void requests_with_the_same_label(void **state)
 	assert_int_equal(c.request, 1);
 }
 
-/* A process begins a request with another label. The serials of the first request
- * are not set back to 0. */
+/* A process begins a second request, although it has a token with the serial of
+ * the first request. inviso seq does so: the process receives no message
+ * between its requests. */
 /* inviso seq: the process receives no message between its requests. */
 static void a_beginning_begins_another_request(void **state)
 {
@@ -250,7 +258,8 @@ static void why_a_cause_is_missing(void **state)
 	inv_requests_node(&r, 2)->unfinished = true;
 	received(0, 2, 12, 1);
 	assert_int_equal(c.orphan, INV_ORPHAN_IN_FLIGHT);
-	/* The log of the node contains later events. */
+	/* The log of the node contains later events, so the missing send event
+	 * is not expected any more. */
 	printed(0, 5, 12);
 	received(0, 3, 12, 1);
 	assert_int_equal(c.orphan, INV_ORPHAN_UNTRACED);
@@ -262,7 +271,8 @@ static void why_a_cause_is_missing(void **state)
 	assert_int_equal(r.counts.orphans[INV_ORPHAN_UNTRACED], 3);
 }
 
-/* A lost message can have had the same number as a known message. */
+/* Events of the node were lost. A lost message can have had the same serial as
+ * a known message, so the known message may not be the cause. */
 static void nothing_is_certain_after_a_loss(void **state)
 {
 	(void)state;
@@ -271,14 +281,16 @@ static void nothing_is_certain_after_a_loss(void **state)
 	inv_requests_node(&r, 1)->lost = true;
 	assert_int_equal(sent(1, 2, 1, 12), 2);
 	assert_false(c.certain);
-	/* but the receive event of a message finds its send event */
+	/* This is certain: a receive event and its send event have the same
+	 * serial. */
 	assert_int_equal(received(1, 2, 1, 12), 3);
 	assert_true(c.certain);
 	assert_int_equal(sent(9, 10, 1, 12), 0);
 	assert_int_equal(c.orphan, INV_ORPHAN_LOST);
 }
 
-/* Without 'receive' events, a message to the process is the cause. */
+/* The log has no `receive' events. The cause of an event is a message that was
+ * sent to the process with the serial in the event's Prev. */
 static void without_the_flag_receive(void **state)
 {
 	(void)state;
@@ -287,8 +299,8 @@ static void without_the_flag_receive(void **state)
 	assert_false(c.certain);
 	assert_int_equal(c.request, 1);
 	assert_int_equal(sent(2, 3, 13, 14), 2);
-	/* two messages have the same number: it is not known which of them is
-	 * the cause */
+	/* Two messages to the process have the serial 2. Either can be the
+	 * cause, so none is assumed. */
 	sent(0, 2, 1, 15);
 	sent(1, 2, 12, 15);
 	assert_int_equal(sent(2, 3, 15, 16), 0);
@@ -321,10 +333,11 @@ static void a_message_waits_for_its_send_event(void **state)
 	sent(0, 2, 12, 1);
 	assert_true(inv_requests_ready(&r, &a));
 	received(0, 2, 12, 1);
-	/* The message is missing, because a later message is known. */
+	/* The send event has been used. It is not expected again, because the
+	 * sender's last known serial is not smaller. */
 	assert_true(inv_requests_ready(&r, &a));
 	assert_true(inv_requests_ready(&r, &b));
-	/* The process was reset by seq_trace:reset_trace(). */
+	/* seq_trace:reset_trace() has set the serial of the process back. */
 	printed(0, 1, 12);
 	assert_false(inv_requests_ready(&r, &a));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For random packed events, the reader for simple terms has the same result as
- * the reader with a cursor, or reads nothing. */
+/* inv_seq has two readers: a quick one for simple terms, and one with a cursor.
+ * For random packed events, the quick reader has the same result as the other,
+ * or no result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +84,8 @@ static void setup_dict(void)
 	assert_int_equal(inv_dict_parse(&dict, p, (size_t)(end - p), NULL), 0);
 }
 
-/* A pid of this node, of a known node, or of an unknown one. */
+/* Appends a pid of the recording node, of a node in the dictionary, or of an
+ * unknown node. */
 static void pid(void)
 {
 	if (chance(2)) {
@@ -193,7 +195,7 @@ static void payload(void)
 	message();
 }
 
-/* In every second event, a byte is changed. */
+/* Makes an event. Some of the events have a wrong byte, and some are cut. */
 static void event(struct inv_item *it)
 {
 	inv_buf_reset(&terms);

@@ -115,7 +115,8 @@ static inline void build_packet(struct build *b)
 	memset(&b->p, 0, sizeof(b->p));
 }
 
-/* Adds an anchor at which Erlang's system time is mono + erl_off + offset. */
+/* Adds an anchor. At this anchor, Erlang's monotonic time is mono + erl_off,
+ * and Erlang's system time is mono + erl_off + offset. */
 static inline void build_anchor(struct build *b, uint64_t mono, int64_t erl_off,
 				int64_t offset)
 {
@@ -137,8 +138,8 @@ static inline void build_define(struct build *b, uint8_t kind, const void *p,
 	inv_buf_put(&b->body, p, n);
 }
 
-/* Begins a packet of the stream. Its dropped[] has the stream's losses so
- * far. */
+/* Begins a packet of the stream. The packet's dropped[] has the number of
+ * events that the stream has lost so far. */
 static inline void build_begin(struct build *b, uint32_t stream,
 			       uint64_t begin_ns)
 {
@@ -202,8 +203,8 @@ static inline void build_event(struct build *b, uint64_t ns, unsigned n)
 		     terms, sizeof(terms));
 }
 
-/* Adds a note: <0.88.0> has the registered name m. A packet with only such
- * notes is a packet of notes. */
+/* Adds a note that <0.88.0> has the registered name m. A packet that contains
+ * only records of this function is a packet of notes. */
 static inline void build_note(struct build *b, uint64_t ns, uint8_t kind)
 {
 	const uint8_t terms[] = { kind, INV_T_DICT_SMALL + 0,
@@ -222,8 +223,8 @@ static inline void build_end(struct build *b)
 	build_packet(b);
 }
 
-/* Adds n lost events to the stream's counts. If events that are lost for this
- * reason have event numbers, skips n numbers. */
+/* Adds n lost events to the stream's counts. If an event that is lost for this
+ * reason has an event number, skips n event numbers. */
 static inline void build_lose(struct build *b, uint32_t stream, unsigned reason,
 			      uint64_t n)
 {

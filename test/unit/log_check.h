@@ -21,8 +21,8 @@ struct log_stream {
 	uint64_t packets;
 	uint64_t seq;
 	uint64_t dropped[INV_LOSS_COUNT];
-	struct inv_log_totals totals; /* the last TOTALS packet's entry of
-					 this stream */
+	struct inv_log_totals totals; /* this stream's entry in the last TOTALS
+					 packet */
 };
 
 struct log_check {

@@ -12,12 +12,12 @@
 #include "log/merge.h"
 #include "unit/log_build.h"
 
-/* An item from a merge. For an event, `n' is the argument of build_event, and
- * for a note its kind. */
+/* An item that a merge has returned. If it is an event, `n' is the argument of
+ * build_event. If it is a note, `n' is the kind of the note. */
 struct got {
 	int64_t ts;
 	int64_t mono;
-	int64_t n; /* argument, or number of lost events */
+	int64_t n; /* of a loss: the number of lost events */
 	int lost;  /* reason; -1: an event; -2: a note; -3: an early note */
 	uint32_t stream;
 	char node[32];

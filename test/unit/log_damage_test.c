@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small log is cut at every byte, and every byte is changed. Readers must
- * return the events of the undamaged packets, and the sum of read and lost
- * events must be right.
+ * Reads a small log that was cut at each byte, and one in which each byte was
+ * changed. Readers must return the events of the undamaged packets, and the sum
+ * of read and lost events must be right.
  */
 #include <time.h>
 
@@ -44,8 +44,8 @@ static void any_byte_changed(int zstd, uint8_t flip)
 		assert_true(c.notices.n_damages == 1);
 		assert_true(c.last_damage <= at);
 		assert_true(c.n_events >= (PACKETS - 1) * EVENTS);
-		if (strstr(c.said, "no end")) /* the damaged packet was the
-						 one with the totals */
+		if (strstr(c.said, "no end")) /* the damaged packet has the
+						 totals */
 			assert_int_equal(c.n_events, PACKETS * EVENTS);
 		else
 			assert_int_equal(c.n_events + collect_lost(&c),
@@ -165,8 +165,9 @@ static void invalid_bytes_between_packets_are_skipped(void **state)
 	build_release(&b);
 }
 
-/* Makes a file of packet heads. The len bytes of body after each head are
- * invalid. */
+/* Makes a file of at least `size' bytes that contains many packet heads. Each
+ * head announces a body of `len' bytes, but the bytes that follow are no valid
+ * body. */
 static void heads_only(struct inv_buf *f, size_t size, unsigned type,
 		       uint32_t len)
 {
@@ -209,7 +210,8 @@ static void reading_takes_linear_time(void **state)
 		heads_only(&f, 8 << 20, bad[i].type, bad[i].len);
 		start = clock();
 		collect_one(&c, f.data, f.len);
-		/* A reader with quadratic time would take several seconds. */
+		/* The file has 8 MiB. A reader whose time grows with the square
+		 * of the size would take longer than 3 s. */
 		assert_true(clock() - start < 3 * CLOCKS_PER_SEC);
 		assert_int_equal(c.n_events, 0);
 		assert_true(c.notices.n_damages > 0);
@@ -234,7 +236,7 @@ static void invalid_records_are_counted(void **state)
 	build_end(&b);
 	build_begin(&b, 0, 20);
 	build_event(&b, 20, 3);
-	b.p.n_events = 5; /* four of them do not exist */
+	b.p.n_events = 5; /* the packet has only one of them */
 	build_end(&b);
 	build_totals(&b, INV_END_CLOSED);
 	collect_one(&c, b.file.data, b.file.len);

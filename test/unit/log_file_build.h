@@ -2,15 +2,16 @@
 #ifndef INV_TEST_LOG_FILE_BUILD_H
 #define INV_TEST_LOG_FILE_BUILD_H
 
-/* Reads the same bytes from a file and from memory, and compares. */
+/* Reads the same bytes from a file and from memory, and compares the
+ * results. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "unit/log_collect.h"
 
-/* Returns a descriptor of a new file with these bytes, which has no name and is
- * in memory. `path' is how it can be opened. */
+/* Creates a file without a name, in memory, that contains these bytes. Returns
+ * its descriptor, and sets `path' to a path by which it can be opened. */
 static inline int file_of(const void *p, size_t n, char path[64])
 {
 	int fd = memfd_create("input", MFD_CLOEXEC);
@@ -21,7 +22,8 @@ static inline int file_of(const void *p, size_t n, char path[64])
 	return fd;
 }
 
-/* Adds the file. In notices it has the name x, as in collect_one. */
+/* Adds the file to the inputs. In notices the file has the name x, as an input
+ * of collect_one has. */
 static inline int collect_file(struct collected *c, const char *path)
 {
 	struct inv_source src;

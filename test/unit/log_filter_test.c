@@ -14,7 +14,8 @@ static void events(struct build *b)
 	/* 0: call m:f(1,f) */
 	RECORD(b, 0, INV_TAG_CALL, 0, PID, 0x83, M, F, INV_T_LIST, 1, F,
 	       INV_T_END);
-	/* 1: call m:f([1]), the list of small integers */
+	/* 1: call m:f(7). Its list of arguments, [7], is encoded as a
+	 * string. */
 	RECORD(b, 1000, INV_TAG_CALL, 0, PID, 0x83, M, F, 0xb0, 7);
 	/* 2: return_from m:f/2 -> m */
 	RECORD(b, 2000, INV_TAG_RETURN_FROM, INV_EV_EXTRA, PID, 0x83, M, F, 2,
@@ -29,7 +30,7 @@ static void events(struct build *b)
 	/* 6: seq_trace {send, {0,1}, <0.88.0>, m, f} */
 	RECORD(b, 6000, INV_TAG_SEQ_TRACE, 0, 17, 0x85, M, 0x82, 0, 1, PID, M,
 	       F);
-	/* 7: a call that was cut: m:f(1, and 2 more) */
+	/* 7: a call whose arguments were cut: m:f(f, and 2 more) */
 	RECORD(b, 7000, INV_TAG_CALL, INV_EV_CUT, PID, 0x83, M, F, INV_T_LIST,
 	       F, INV_T_CUT, INV_CUT_LIST, 2);
 	build_end(b);
@@ -37,8 +38,8 @@ static void events(struct build *b)
 	build_totals(b, INV_END_CLOSED);
 }
 
-/* Checks which events pass the filter: `expected' has their numbers as
- * digits, and 'L' for a loss. */
+/* Checks which items pass the filter. `expected' has one character for each:
+ * the number of an event, or 'L' for a loss. */
 static void passes(struct inv_filter *f, const char *expected)
 {
 	struct inv_item *item;

@@ -6,7 +6,8 @@
 #include "log/set.h"
 #include "unit/log_collect.h"
 
-/* Items that a feed has returned. Two such lists can be compared. */
+/* Items that a feed has returned, in a form in which the items of two feeds can
+ * be compared. */
 struct seen_item {
 	int64_t ts;
 	uint64_t hash; /* of the event's bytes */
@@ -23,14 +24,15 @@ struct seen {
 	uint64_t damages;
 	uint64_t rotated;
 	bool unended;
-	int rc; /* why the file is not a log; 0: it is one */
+	int rc; /* 0, or the error if the file is not a log */
 };
 
 static inline void seen_item(struct seen *s, const struct inv_item *it)
 {
 	struct seen_item *x;
 
-	/* The reader for files returns notes earlier. */
+	/* Notes have only a common hash, because a reader for files returns
+	 * them earlier than a live log does. */
 	if (it->kind == INV_ITEM_NOTE) {
 		s->notes += XXH64(it->ev.terms, it->ev.len, it->ev.note);
 		return;
@@ -99,9 +101,9 @@ static inline void seen_by_reader(struct seen *s, const void *p, size_t n)
 }
 
 /*
- * Pushes the file in pieces of up to `piece' bytes, or at once if `piece' is
- * 0. After each piece sets a watermark: the first is `begin', and each further
- * watermark is greater by `grows'.
+ * Pushes the file to a live log in pieces of up to `piece' bytes, or all at
+ * once if `piece' is 0. After each piece, sets a watermark: `begin' after the
+ * first piece, and `grows' more after each further piece.
  */
 static inline void seen_live(struct seen *s, const uint8_t *p, size_t n,
 			     size_t piece, int64_t begin, int64_t grows)
@@ -153,8 +155,8 @@ static inline void assert_same(const struct seen *a, const struct seen *b)
 		assert_memory_equal(&a->at[i], &b->at[i], sizeof(a->at[i]));
 }
 
-/* Checks that each stream has the same items. Times may differ if they were
- * estimated before an anchor arrived. */
+/* Checks that each stream has the same items in both lists. The times of an
+ * item may differ if one of them was estimated before an anchor arrived. */
 static inline void assert_same_streams(const struct seen *a,
 				       const struct seen *b)
 {

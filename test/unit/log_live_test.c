@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A live log, which gets a file in pieces, returns the same items as the reader
- * for files. */
+/* A live log gets the bytes of a file in pieces. It returns the same items as
+ * the reader for files. */
 #include <dirent.h>
 
 #include "unit/log_live.h"
@@ -93,8 +93,8 @@ static void check(const uint8_t *p, size_t n)
 	seen_release(&whole);
 }
 
-/* Checks all files in `dir' whose names end with `end'. The first `skip'
- * bytes of a file are for the fuzzer only. */
+/* Checks all files in `dir' whose names end with `end'. The first `skip' bytes
+ * of each file are not log bytes: they are parameters of a fuzzer. */
 static unsigned check_files_of(const char *dir, const char *end, size_t skip)
 {
 	DIR *d = opendir(dir);
@@ -289,8 +289,8 @@ static void a_watermark_is_in_erlangs_time(void **state)
 	stop(&f);
 }
 
-/* Names written within 250 ms of an event have arrived when the watermark is
- * 250 ms later. */
+/* The node writes a name at most 250 ms after the event. So if the watermark is
+ * 250 ms after the event, the name has arrived or will not come. */
 static void names_are_awaited_for_a_time(void **state)
 {
 	struct fixture f;
@@ -304,7 +304,7 @@ static void names_are_awaited_for_a_time(void **state)
 	inv_live_mark(f.feed, 101, 1000);
 	assert_int_equal(inv_live_names_wait(f.feed, 100, 250, 1000), 250);
 	assert_int_equal(inv_live_names_wait(f.feed, 100, 250, 1249), 1);
-	/* The node does not answer. */
+	/* The node has not answered for 250 ms, so the feed waits no longer. */
 	assert_int_equal(inv_live_names_wait(f.feed, 100, 250, 1250), 0);
 	inv_live_mark(f.feed, 100 + SEC / 4 - 1, 1249);
 	assert_int_equal(inv_live_names_wait(f.feed, 100, 250, 1249), 250);
@@ -350,8 +350,9 @@ static void a_full_feed_does_not_wait(void **state)
 	push(&f);
 	assert_true(inv_live_full(f.feed));
 	gives(&f, 1);
-	/* The feed returns only as many items as it must to have space again.
-	 * Then it waits for a watermark again. */
+	/* The feed is full, so it returns items before the watermark, but only
+	 * as many as it must to have space again. Then it waits for a
+	 * watermark. */
 	for (n = 2; !f.feed->ops->next(f.feed); n++)
 		;
 	assert_false(inv_live_full(f.feed));
@@ -430,7 +431,8 @@ static void other_files_are_refused(void **state)
 	assert_false(f.feed->growing);
 	stop(&f);
 	start(&f, INV_LIVE_CAP);
-	f.b.file.data[8] = 99; /* another version; makes the checksum wrong */
+	f.b.file.data[8] = 99; /* another version, which also makes the checksum
+				  wrong */
 	assert_int_equal(inv_live_push(f.feed, f.b.file.data, 30, NULL), 0);
 	assert_int_equal(inv_live_end(f.feed, NULL), INV_EFORMAT);
 	stop(&f);
@@ -448,8 +450,8 @@ static void anchors_without_events_take_no_memory(void **state)
 		inv_live_mark(f.feed, i * (SEC + 1000) - 5, 0);
 		gives_nothing(&f);
 	}
-	/* The event is between the last two anchors, which the feed has
-	 * kept. */
+	/* The feed has kept the last two anchors, and the event is between
+	 * them. */
 	packet(&f, 0, (uint64_t)(998 * SEC + SEC / 2), 1, 1);
 	push(&f);
 	inv_live_mark(f.feed, 1000 * SEC + SEC, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Packets of more than 1 MiB, which have one event each, and whose bodies are
- * read when the event is needed. */
+/* Packets of more than 1 MiB. Each has one event, and readers read the body of
+ * such a packet only when they return the event. */
 #include "unit/log_collect.h"
 #include "unit/log_live.h"
 
@@ -38,7 +38,8 @@ static void add_small(struct build *b, uint32_t stream, uint64_t ns, uint8_t n)
 	build_end(b);
 }
 
-/* Two streams, with losses before a long event and before a small event. */
+/* Makes a log with two streams. Stream 0 has a loss before a long event and a
+ * loss before a small event. */
 static void make_log(struct build *b)
 {
 	build_head(b, "a@h", 1, 0);
@@ -77,7 +78,8 @@ static void long_events_are_in_their_places(void **state)
 	}
 }
 
-/* Of all items that wait in the merge, at most one is in memory. */
+/* While the merge returns long events, only one of them is in memory at a
+ * time. */
 static void one_long_event_is_in_memory(void **state)
 {
 	struct build b[3] = { 0 };
@@ -141,8 +143,8 @@ static void a_damaged_long_event_is_a_loss_at_its_place(void **state)
 	build_release(&b);
 }
 
-/* A record that is not an event, and a record whose time is not the packet's
- * time. */
+/* The first long packet has a record whose time is not the time of the packet.
+ * Another long packet begins with a note, which is no event. */
 static void odd_records_of_long_packets(void **state)
 {
 	struct build b = { 0 };
@@ -171,7 +173,8 @@ static void odd_records_of_long_packets(void **state)
 	build_release(&b);
 }
 
-/* Only one event, of a bounded size, may be in a long packet. */
+/* A packet may be long only if it has exactly one event, and only up to
+ * INV_EVENT_MAX bytes. */
 static void heads_of_packets_that_may_not_be_long(void **state)
 {
 	static const struct {
@@ -216,7 +219,8 @@ static void check_live(const struct build *b)
 	seen_by_reader(&file, b->file.data, b->file.len);
 	seen_live(&live, b->file.data, b->file.len, 300000, 0, 1);
 	assert_int_equal(file.n, live.n);
-	/* The order of streams can differ, because the watermark is late. */
+	/* The watermark is behind the events, so items of different streams may
+	 * come in another order than from the reader for files. */
 	for (size_t i = 0; i < file.n; i++) {
 		size_t k = 0;
 
@@ -230,7 +234,8 @@ static void check_live(const struct build *b)
 	seen_release(&live);
 }
 
-/* The same if the log is damaged, or ends within a long packet. */
+/* A live log returns the same items as the reader for files. This is also true
+ * if the log is damaged or ends within a long packet. */
 static void a_live_log_has_the_same_long_events(void **state)
 {
 	(void)state;

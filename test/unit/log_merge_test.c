@@ -40,7 +40,7 @@ static int setup(void **state)
 	return start(state, INV_LIVE_CAP);
 }
 
-/* A live log is full after 2000 bytes. */
+/* The feed of a live log is full after 2000 bytes. */
 static int setup_small(void **state)
 {
 	return start(state, 2000);
@@ -59,8 +59,8 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Pushes a watermark and, unless n is 0, an event. Both times are system
- * times. */
+/* Adds event n at ns to the log of node i, unless n is 0, and pushes the log.
+ * Then sets the watermark `mark'. Both times are system times. */
 static void push(struct fixture *f, unsigned i, uint64_t ns, unsigned n,
 		 int64_t mark)
 {
@@ -121,8 +121,8 @@ static void an_item_waits_for_the_other_watermarks(void **state)
 	push(f, 1, 0, 0, 101);
 	gives(f, 0, 1, false);
 	gives_nothing(f, -1);
-	/* An item of a node has the same effect as a watermark with the
-	 * item's time. */
+	/* An item of node 1 at 300 shows that no earlier item of this node can
+	 * follow, as a watermark of 300 does. */
 	push(f, 1, 300, 2, 301);
 	push(f, 0, 250, 3, 550);
 	gives(f, 0, 3, false);
@@ -145,14 +145,16 @@ static void the_wait_for_a_silent_node_is_limited(void **state)
 	f->now += 400;
 	push(f, 0, 100, 1, 500);
 	gives_nothing(f, PATIENCE - 400);
-	/* A watermark with the same time does not restart the wait. */
+	/* This watermark is not later than the one before, so the time for
+	 * which the merge waits does not start again. */
 	push(f, 1, 0, 0, 1);
 	gives_nothing(f, PATIENCE - 400);
 	f->now += PATIENCE - 400;
 	gives(f, 0, 1, false);
 	push(f, 0, 200, 2, 600);
 	gives(f, 0, 2, false);
-	/* When the slow node answers again, its event comes too late. */
+	/* The merge no longer waited for the slow node, and has returned later
+	 * events. So an event that the node now sends counts as late. */
 	push(f, 1, 150, 3, 160);
 	gives(f, 1, 3, true);
 	push(f, 0, 300, 4, 700);
@@ -192,7 +194,8 @@ static void the_wait_of_a_full_feed_is_limited(void **state)
 	gives(f, 0, 2, false);
 }
 
-/* A file counts as a log with an infinite watermark. */
+/* A file counts as a log with an infinite watermark, because all its items are
+ * known. */
 static void a_merge_does_not_wait_for_a_file(void **state)
 {
 	struct inv_log_file *file = calloc(1, sizeof(*file));

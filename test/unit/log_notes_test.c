@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes in a log: where readers return them, and the effect of damaged
+/* Notes in a log: at which place readers return them, and the effect of damaged
  * notes. */
 #include "unit/log_live.h"
 
@@ -57,8 +57,9 @@ static void assert_no_loss(uint64_t n_events)
 	assert_int_equal(c.n_events, n_events);
 }
 
-/* Other notes are returned at their time, because they are about later
- * events. */
+/* Notes with names, and the note about ends of calls, are returned before all
+ * events of a file. A note of another kind is returned at its time, because it
+ * is about later events. */
 static void names_of_files_come_first(void **state)
 {
 	(void)state;
@@ -122,7 +123,8 @@ static void count_name(void *arg, struct inv_item *it)
 	++*(int *)arg;
 }
 
-/* A name is passed on before the events, and returned at its place, too. */
+/* A live log passes a name to its callback when the bytes are pushed, before
+ * any event is returned. The note is also returned as an item at its place. */
 static void live_names_are_passed_on(void **state)
 {
 	struct inv_notices ns = { 0 };
@@ -151,8 +153,9 @@ static void live_names_are_passed_on(void **state)
 	feed->ops->free(feed);
 }
 
-/* A packet contains either events or notes. The other kind is reported, and
- * does not change what is read or counted. */
+/* A packet contains either only events or only notes. A record of the other
+ * kind is reported as damage. It changes neither the items that are read nor
+ * the counts. */
 static void an_event_among_notes_is_reported(void **state)
 {
 	(void)state;
@@ -231,7 +234,8 @@ static void a_note_without_a_kind_is_reported(void **state)
 	assert_int_equal(c.notices.n_damages, 1);
 }
 
-/* The heads of such packets have counts of lost events, as others do. */
+/* The head of a packet of notes counts lost events, as the head of a packet of
+ * events does. */
 static void losses_in_the_head_of_notes_count(void **state)
 {
 	(void)state;

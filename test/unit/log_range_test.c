@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A merge that is limited to a range of time (inv_merge_limit) returns the same
- * events of this range as a merge of everything, and reads only packets that
- * can have such events.
+ * A merge can be limited to a range of time (inv_merge_limit). It returns the
+ * same events of this range as a merge of everything. It reads only packets
+ * that can have such events.
  */
 #include "unit/log_collect.h"
 
-/* Reads a log of n_files files, only the range. Sets *skipped to the number of
- * events that were not read. */
+/* Reads the events of a log in the range of time, from n_files files. Sets
+ * *skipped to the number of events that the reader skipped. */
 static void read_range(struct collected *c, const struct inv_buf *files,
 		       size_t n_files, int64_t from, int64_t until,
 		       uint64_t *skipped)
@@ -36,7 +36,8 @@ static void read_range(struct collected *c, const struct inv_buf *files,
 
 /* --- examples -------------------------------------------------------------- */
 
-#define T0 INT64_C(1000000) /* Erlang system time at 0 on the events' clock */
+#define T0 INT64_C(1000000) /* Erlang system time when the clock of the events
+			       is 0 */
 
 /* Adds a packet with events at begin, begin + 1, ... begin + 9. */
 static void packet_at(struct build *b, uint32_t stream, uint64_t begin)
@@ -47,8 +48,8 @@ static void packet_at(struct build *b, uint32_t stream, uint64_t begin)
 	build_end(b);
 }
 
-/* A stream with a packet at 0, 100, ... 900. Before each packet, 1 event is
- * lost because the ring was full, and after the last one, 10 are. */
+/* Makes a log with packets at 0, 100, ... 900. Before each packet, the stream
+ * loses 1 event because the ring is full. After the last packet it loses 10. */
 static void log_with_losses(struct build *b)
 {
 	memset(b, 0, sizeof(*b));
@@ -83,24 +84,28 @@ static void packets_outside_are_skipped_with_their_losses(void **state)
 
 	(void)state;
 	log_with_losses(&b);
-	/* A loss happened somewhere between two packets. So the loss after the
-	 * last packet that was read can be in the range, too. */
+	/* If events are lost between two packets, the time of the loss is
+	 * unknown. So the loss after the last packet of the range is reported,
+	 * too: it may be in the range. */
 	expect(&b, 0, 1000, 100, 20);
 	expect(&b, 300, 310, 10, 2);
 	expect(&b, 305, 505, 30, 4);
 	expect(&b, 309, 401, 20, 3);
-	/* There is no event in the range, but lost events may be in it. */
+	/* The range has no event, but the events that were lost between the
+	 * packets around it may have been in it. */
 	expect(&b, 250, 260, 0, 1);
 	expect(&b, 0, 1, 10, 2);
-	/* No event is before the range, so no loss is before the range. */
+	/* The range ends before the first event, so no loss is in it either. */
 	expect(&b, -10, 0, 0, 0);
-	/* The losses that only the totals count happened at the end. */
+	/* The 10 events that are lost after the last packet count as lost at
+	 * the end. */
 	expect(&b, 900, 901, 10, 11);
 	expect(&b, 950, 960, 0, 10);
 	build_release(&b);
 }
 
-/* Two files of a log. At the end of the first, its totals count lost events. */
+/* The log has two files. The totals at the end of the first file count lost
+ * events, which were lost before the first packet of the second file. */
 static void losses_before_a_rotation_are_before_the_next_packet(void **state)
 {
 	struct inv_buf files[2] = { { 0 } };
@@ -121,13 +126,15 @@ static void losses_before_a_rotation_are_before_the_next_packet(void **state)
 	build_totals(&b, INV_END_CLOSED);
 	inv_buf_put(&files[1], b.file.data, b.file.len);
 
-	/* These events were lost before the packet at 100, ... */
+	/* The range begins after the packet at 100, so the loss is before the
+	 * range and is not reported. */
 	read_range(&c, files, 2, T0 + 200, T0 + 300, &skipped);
 	assert_int_equal(skipped, 20);
 	assert_int_equal(c.n_events, 10);
 	assert_int_equal(collect_lost(&c), 0);
 	collect_release(&c);
-	/* ... and perhaps in the range, so they are reported. */
+	/* The events may have been lost in this range, so the loss is
+	 * reported. */
 	read_range(&c, files, 2, T0 + 50, T0 + 60, &skipped);
 	assert_int_equal(skipped, 30);
 	assert_int_equal(collect_lost(&c), 5);
@@ -145,7 +152,7 @@ static void a_body_that_is_skipped_is_not_read(void **state)
 
 	(void)state;
 	log_with_losses(&b);
-	/* The last byte of the first packet. */
+	/* Damages the last byte of the first packet. */
 	for (size_t i = 0; i + sizeof(struct inv_log_packet) < b.file.len;
 	     i++) {
 		struct inv_log_packet h;
@@ -164,7 +171,8 @@ static void a_body_that_is_skipped_is_not_read(void **state)
 	build_release(&b);
 }
 
-/* System time goes back by 500 between two anchors. */
+/* Between two anchors, system time goes back by 50 ms, so the clock shows some
+ * times twice. Events at both are in the range. */
 static void both_times_of_a_clock_that_went_back_are_found(void **state)
 {
 	struct build b = { 0 };
@@ -198,7 +206,7 @@ static void both_times_of_a_clock_that_went_back_are_found(void **state)
 struct world {
 	struct build b;
 	struct inv_buf files[FILES];
-	size_t first; /* the first file that still exists */
+	size_t first; /* index of the first file that still exists */
 	uint64_t mono[STREAMS];
 	int64_t offset;
 };
@@ -234,8 +242,7 @@ static void random_anchor(struct world *w)
 	for (unsigned s = 0; s < STREAMS; s++)
 		if (w->mono[s] > now)
 			now = w->mono[s];
-	if (!to(4)) /* the clock jumps by more than the millisecond that
-		       counts as a jump */
+	if (!to(4)) /* the clock jumps: differences above 1 ms count as jumps */
 		w->offset += (int64_t)to(8000000) - 4000000;
 	else
 		w->offset += (int64_t)to(20) - 10;
@@ -281,7 +288,8 @@ static void release_world(struct world *w)
 	build_release(&w->b);
 }
 
-/* Returns the index of the next event in the range, from i on. */
+/* Returns the index of the next event in the range. The search begins at index
+ * i. */
 static size_t next_in(const struct collected *c, size_t i, int64_t from,
 		      int64_t until)
 {
@@ -308,8 +316,9 @@ static void same_events(const struct collected *all,
 	assert_int_equal(k, some->n);
 }
 
-/* Every loss that is shown within the range is counted, and no other event is
- * lost than in the whole log. */
+/* `all' has the items of the whole log, `some' those of the range. Each loss
+ * that `all' shows within the range is counted in `some', and `some' has no
+ * more losses than `all'. */
 static void losses_are_kept(const struct collected *all,
 			    const struct collected *some, int64_t from,
 			    int64_t until)

@@ -71,8 +71,8 @@ static void equal_times_keep_the_order_of_streams_and_inputs(void **state)
 	build_release(&b[1]);
 }
 
-/* Makes the three files of a log, and reads the files in `give' in that
- * order. */
+/* Makes a log of three files. Reads those whose numbers are in `give', in the
+ * order of `give'. */
 static void rotated(struct collected *c, struct build *b, struct inv_buf *files,
 		    const char *give)
 {
@@ -276,8 +276,9 @@ static void losses_in_several_totals_are_reported_once(void **state)
 	build_release(&b);
 }
 
-/* Each stream reads the totals of the file. Totals that are small in the file
- * and large when unpacked must not cost time for each stream. */
+/* Each stream needs the totals of the file. Packed totals can be small in the
+ * file and large in memory. A reader must not unpack them for each stream
+ * again. */
 static void many_packed_totals_cost_no_time(void **state)
 {
 	const struct inv_log_totals none = { .stream = INV_RINGS_MAX - 1 };
@@ -383,8 +384,8 @@ static void a_log_without_an_end_is_reported(void **state)
 	build_release(&b);
 }
 
-/* A growing log is read again and again. The next anchor changes the times of
- * its last events, but not their times on the clock of the events. */
+/* A log that grows is read twice. The anchor that is added changes the system
+ * time of the last event, but not its time on the clock of the events. */
 static void the_clock_of_events_needs_no_anchor(void **state)
 {
 	struct build b = { 0 };

@@ -48,7 +48,8 @@ static void now(struct inv_buf *b, int us)
 	integer(b, us);
 }
 
-/* Adds the term in t to the file as a record, and empties t. */
+/* Adds the term in t to the file as one record of OTP's trace port. Empties
+ * t. */
 static void record(struct inv_buf *file, struct inv_buf *t)
 {
 	inv_buf_putc(file, 0);
@@ -64,7 +65,8 @@ static void drop(struct inv_buf *file, uint32_t n)
 	be32(file, n);
 }
 
-/* Adds {trace_ts,<0.N.0>,exit,us,Now} or, if us is negative, {trace,…}. */
+/* Adds the event {trace_ts,<0.88.0>,exit,N,Now}, where `us' is the time. If us
+ * is negative, adds {trace,<0.88.0>,exit,N}. */
 static void event(struct inv_buf *file, const char *node, int us, int n)
 {
 	struct inv_buf t = { 0 };
@@ -89,8 +91,8 @@ static void events_and_drops_keep_their_place(void **state)
 
 	(void)state;
 	event(&f, "a@h", 1, 10);
-	event(&f, "a@h", -1, 11); /* without a time: gets the time of the
-				     previous record */
+	event(&f, "a@h", -1, 11); /* without a time; the reader gives it the
+				     time of the previous record */
 	drop(&f, 5);
 	event(&f, "a@h", 3, 12);
 	collect_one(&c, f.data, f.len);
@@ -143,8 +145,8 @@ static void damage_is_skipped(void **state)
 	inv_buf_release(&f);
 }
 
-/* Bytes that look like the start of a record are skipped if no other record
- * follows. */
+/* Some bytes look like the start of a record. If no other record follows where
+ * this record would end, the bytes are skipped. */
 static void a_false_start_of_a_record_is_skipped(void **state)
 {
 	static const uint8_t rubbish[] = { 9,	9,   0, 0, 0, 0, 3,
@@ -266,7 +268,7 @@ static void a_term_that_is_too_large_is_left_out(void **state)
 	be32(&f, 65 << 20);
 	inv_buf_putc(&f, (char)131);
 	fd = file_of(f.data, f.len, path);
-	/* The rest of the term is a hole in the file. */
+	/* The remaining bytes of the large term are a hole in a sparse file. */
 	end = lseek(fd, (65 << 20) - 1, SEEK_CUR);
 	inv_buf_reset(&f);
 	event(&f, "a@h", 2, 2);
@@ -304,8 +306,8 @@ static void alias(struct inv_buf *file, int number, const char *name,
 	inv_buf_release(&t);
 }
 
-/* Checks the names that <0.N.0> has at the time `us'. In `expected' a space
- * follows each name. */
+/* Checks which names <0.N.0> has at the time `us'. `expected' has a space after
+ * each name. */
 static void assert_names(const struct inv_names *names, uint64_t number, int us,
 			 const char *expected)
 {
@@ -334,7 +336,8 @@ static void names_hold_from_alias_to_unalias(void **state)
 	alias(&f, 2, "x", "alias", 40);
 	alias(&f, 2, "Y", "unalias",
 	      50); /* a name that the process did not have */
-	alias(&f, 2, "x", "unalias", 35); /* an earlier time, written late */
+	alias(&f, 2, "x", "unalias", 35); /* the record is late: its time is
+					     before that of earlier records */
 	assert_int_equal(inv_source_memory(&src, "ti", f.data, f.len), 0);
 	assert_int_equal(inv_names_read(names, &src, 0, &ns), 0);
 	assert_names(names, 1, 10, "");

@@ -42,7 +42,8 @@ static void a_window_shows_the_bytes_of_its_place(void **state)
 		size_t n = any_to(any_to(100) ? 5000 : 300000);
 		const uint8_t *p;
 
-		/* To where the last bytes end, some further, or anywhere. */
+		/* The next bytes begin where the last ones ended, a little
+		 * later, or at a random place. */
 		if (any_to(3) == 0)
 			off += any_to(20000);
 		if (any_to(20) == 0 || off > SIZE)
@@ -70,7 +71,8 @@ static void a_window_shows_the_bytes_of_its_place(void **state)
 	free(bytes);
 }
 
-/* A log in which some packets are larger than the window reads at once. */
+/* Makes a log. Some packets are larger than the piece that the window reads at
+ * a time. */
 static void random_log(struct build *b)
 {
 	uint64_t now = 0;
@@ -98,7 +100,7 @@ static void damage(struct inv_buf *file)
 			(uint8_t)(1 + any_to(255));
 	if (!any_to(4))
 		file->len -= any_to((unsigned)file->len / 2);
-	/* A part of the file cannot be read. */
+	/* Removes a random piece of the file. */
 	if (!any_to(4)) {
 		size_t at = any_to((unsigned)file->len);
 		size_t n = any_to((unsigned)(file->len - at));

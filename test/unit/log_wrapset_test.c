@@ -9,8 +9,8 @@
 
 #define MAX 16
 
-/* Checks the order in which the files were written: `order' has the numbers
- * of `names'. */
+/* Checks the order in which the files were written. `order' has the indexes of
+ * `names' as digits. */
 static void assert_order(const char *const *names, const char *order)
 {
 	struct inv_wrap_name w[MAX] = { 0 };

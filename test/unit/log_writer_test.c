@@ -24,7 +24,7 @@
 static struct inv_log_writer w;
 static struct inv_err err;
 static char path[] = "/tmp/log_writer.XXXXXX";
-static int fd; /* the test's own descriptor of the file */
+static int fd; /* a second descriptor of the file, for the test */
 
 static void set_up(uint32_t codec)
 {

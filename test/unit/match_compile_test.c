@@ -70,7 +70,8 @@ static void all_errors_of_a_clause_are_found(void **state)
 	inv_match_release(&m);
 }
 
-/* Returns `before', n times `open', `within', n times `close', and `after'. */
+/* Returns the text of `before', n times `open', `within', n times `close', and
+ * `after', in this order. */
 static char *nested(size_t n, const char *before, const char *open,
 		    const char *within, const char *close, const char *after)
 {
@@ -144,9 +145,10 @@ static void every_instruction_is_checked(void **state)
 	p = m.prog;
 	bytes = p.n_code * sizeof(*code);
 	code = malloc(bytes);
-	/* The verifier refuses the program if any instruction is left out, and
-	 * for most changes of an instruction. Only the first clause is tried,
-	 * because the verifier does not check the end of the last clause. */
+	/* The verifier must refuse the program if one instruction is left out.
+	 * It must also refuse most changes of an instruction. Only the first
+	 * clause is tried, because the verifier does not check the end of the
+	 * last clause. */
 	for (uint32_t i = 0; i < inv_instr_a(m.prog.code[0]); i++) {
 		memcpy(code, m.prog.code, bytes);
 		memmove(code + i, code + i + 1,

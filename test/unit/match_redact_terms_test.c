@@ -20,7 +20,7 @@ static struct inv_cursor cursor;
 static struct inv_redact_ends ends;
 static struct inv_buf term, out;
 
-/* The atoms 0: m, 1: f, 2: x, 3: other */
+/* The dictionary has the atoms 0: m, 1: f, 2: x, 3: other. */
 static int setup(void **state)
 {
 	static const char text[] = "m:f(_,-)";
@@ -67,7 +67,8 @@ static void copy(enum inv_redact_how how)
 	assert_ptr_equal(x.p, x.end);
 }
 
-/* Makes LEVELS terms, each between the bytes of `before' and `behind'. */
+/* Makes a term of LEVELS levels: LEVELS times the bytes of `before', then the
+ * atom x, then LEVELS times the bytes of `behind'. */
 static void nest(const char *before, size_t n, const char *behind, size_t m)
 {
 	inv_buf_reset(&term);
@@ -78,8 +79,9 @@ static void nest(const char *before, size_t n, const char *behind, size_t m)
 		inv_buf_put(&term, behind, m);
 }
 
-/* Rules look at a term's end before they copy its begin. For this the bytes
- * are read only once, however deeply they are nested. */
+/* Some rules depend on the end of a term, so inv_redact must find this end
+ * before it copies the beginning. It reads the bytes only once for this,
+ * however deeply the terms are nested. */
 static void nested_terms_are_skipped_once(void **state)
 {
 	static const struct {

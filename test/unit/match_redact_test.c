@@ -155,13 +155,14 @@ static void records(void **state)
 			 0);
 	read_rules("#user.password, #user{id, token}, #r{a}, #x/3.3", &defs);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 4), 0xe);
-	/* A definition of another version of the record. */
+	/* The definition has 4 elements. A record with another number of
+	 * elements is of another version, so all its fields are redacted. */
 	assert_true(inv_redact_fields(&rules, name("user"), 3) == ~(uint64_t)1);
 	assert_true(inv_redact_fields(&rules, name("user"), 5) == ~(uint64_t)1);
 	assert_int_equal(inv_redact_fields(&rules, name("r"), 2), 2);
 	assert_int_equal(inv_redact_fields(&rules, name("x"), 3), 4);
 	assert_int_equal(inv_redact_fields(&rules, name("y"), 3), 0);
-	/* The last bit of a set is for all elements that follow. */
+	/* Bit 63 of the set stands for element 64 and all elements after it. */
 	read_rules("#big/100.80", NULL);
 	assert_true(inv_redact_has(inv_redact_fields(&rules, name("big"), 100),
 				   79));
@@ -183,8 +184,9 @@ static void fields_with_names_of_keys(void **state)
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 2), 0);
 	/* The record is defined, and none of its fields is a key. */
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 4), 0);
-	/* Versions with up to four fields more than the largest version with a
-	 * key. */
+	/* The largest version whose fields include a key has 3 elements. All
+	 * fields of unknown versions are redacted, if they have at most four
+	 * elements more. */
 	assert_true(inv_redact_fields(&rules, name("user"), 5) == ~(uint64_t)1);
 	assert_true(inv_redact_fields(&rules, name("user"), 7) == ~(uint64_t)1);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 8), 0);
@@ -192,7 +194,8 @@ static void fields_with_names_of_keys(void **state)
 	assert_int_equal(inv_redact_fields(&rules, name("s"), 3), 6);
 	read_rules("default,none,#user(id,password)", NULL);
 	assert_false(inv_redact_any(&rules));
-	/* The rules are the same if the definitions are read from text. */
+	/* The rules are the same if the record definitions are parsed
+	 * separately. */
 	read_rules("default", NULL);
 	assert_int_equal(inv_records_parse(&defs,
 					   "-record(user, {id, password}).\n"

@@ -10,7 +10,7 @@
 
 #include "unit/match_build.h"
 
-/* Some specs of each kind, with the results of a VM. The suite
+/* Some specs of each kind, with the results that a VM has returned. The suite
  * test/ct/inviso_match_SUITE.erl compares many more specs with a live VM. */
 struct example {
 	const char *spec;
@@ -121,8 +121,8 @@ static void actions_have_their_results(void **state)
 	CHECK(examples, 25);
 }
 
-/* Adds [['$1',...,'$n']] or [#{1 => '$1',...}]. If `variable' is empty, adds
- * numbers instead of variables. */
+/* Appends [['$1',...,'$n']], or [#{1 => '$1',...}] if `map' is true. If
+ * `variable' is empty, appends numbers in place of the variables. */
 static void many(struct inv_buf *b, unsigned n, bool map, const char *variable)
 {
 	inv_buf_puts(b, map ? "[#{" : "[[");
@@ -230,7 +230,8 @@ static void releases_differ(void **state)
 	CHECK(in_29, 29);
 }
 
-/* Runs a spec with terms from a log. The terms may be incomplete. */
+/* Runs a spec with terms that are encoded as in a log, where terms may be
+ * cut. */
 static int over_packed(const char *spec, const char *bytes, size_t len,
 		       bool *matched)
 {

@@ -25,8 +25,8 @@ static size_t files_in(const char *dir)
 	return n;
 }
 
-/* Waits until the node has n processes. A process ends some time after its
- * name is unregistered. */
+/* Waits until the node has n processes. This takes some time, because a process
+ * unregisters its name before it ends. */
 static void await_processes(struct inv_conn *c, int n)
 {
 	unsigned tries = 1200;
@@ -79,7 +79,8 @@ static void attaching_can_be_repeated(void **state)
 	(void)state;
 	cluster_start(&k, "again", 1);
 	for (unsigned i = 0; i < 5; i++) {
-		if (i) /* after attach and leave the connection stays */
+		if (i) /* the connection stays open between leaving and the next
+			  attach */
 			k.v[0].state = INV_ATTACH_UP;
 		cluster_attach(&k, NULL);
 		cluster_leave(&k);
@@ -130,8 +131,8 @@ static void two_clients_share_the_code(void **state)
 	cluster_stop(&k);
 }
 
-/* Checks that attaching fails with this message and leaves nothing on the
- * node. */
+/* Checks that attaching with these directories fails, that the error contains
+ * `words', and that nothing is left on the node. */
 static void no_place(const char *const *dirs, const char *words)
 {
 	struct inv_attach_opts there = opts;
@@ -207,9 +208,10 @@ static void a_node_that_dies_meanwhile_is_lost(void **state)
 }
 
 /*
- * If the node tells the command the pid of the guard within two seconds, the
- * command leaves the node as usual. A slower node removes the code itself, after
- * the connection has ended.
+ * When the command is cancelled, it waits up to two seconds until the node
+ * tells it the pid of the guard. If the node does, the command leaves the node
+ * as usual. If not, the node removes the code by itself after the connection
+ * has ended.
  */
 static void a_cancelled_attach_leaves_nothing(void **state)
 {
@@ -237,7 +239,8 @@ static void a_cancelled_attach_leaves_nothing(void **state)
 	close(stop[1]);
 }
 
-/* A node that takes long to load the code does not delay the user's stop. */
+/* If a node takes long to load the code, the user can still stop the command at
+ * once. */
 static void a_cancelled_attach_does_not_wait_for_a_frozen_node(void **state)
 {
 	struct inv_attach_opts patient = opts;
@@ -258,8 +261,8 @@ static void a_cancelled_attach_does_not_wait_for_a_frozen_node(void **state)
 	inv_leave_all(k.v, 1, k.in, 1000, -1);
 	inv_conn_close(k.v[0].conn);
 	kill(k.p[0].pid, SIGCONT);
-	/* When the node continues, the requested code arrives, and is
-	 * removed again. */
+	/* When the node continues to run, it loads the code that was sent to
+	 * it, and removes the code again. */
 	other = connect_to(k.in, k.p[0].name, NULL);
 	await_gone(other);
 	k.v[0].conn = other;
@@ -273,8 +276,8 @@ static void count_slow(void *arg, const struct inv_conn *conn)
 	*(unsigned *)arg += conn == k.v[0].conn ? 1 : 100;
 }
 
-/* The process that unloads code checks very many processes, and cannot
- * answer meanwhile. */
+/* The node is suspended, as if its process that unloads code were busy checking
+ * very many processes, so it does not answer. */
 static void a_node_that_takes_long_to_leave_is_reported(void **state)
 {
 	unsigned slow = 0;

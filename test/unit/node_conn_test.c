@@ -204,7 +204,7 @@ static void a_request_to_a_dead_process_is_reported(void **state)
 	assert_int_equal(answer.tag, tag);
 	assert_non_null(strstr(answer.err.text, "nobody_of_that_name"));
 
-	/* This process of the node dies before it answers the request. */
+	/* The request goes to a process that ends without an answer. */
 	assert_int_equal(call(c, "erlang", "spawn", "[timer,sleep,[5000]]", 0,
 			      &answer, &err),
 			 0);
@@ -255,7 +255,7 @@ static void a_stopped_node_is_silent_for_its_tick_time_at_most(void **state)
 	(void)state;
 	start_peer(&p, "stopped", quick);
 	c = connect_to(in, p.name, NULL);
-	/* The connection itself has already requested this value. */
+	/* The connection has itself requested this value when it began. */
 	for (i = 0; i < 5; i++) {
 		assert_int_equal(call(c, "net_kernel", "get_net_ticktime", "[]",
 				      0, &answer, &err),
@@ -311,7 +311,8 @@ static void a_node_that_takes_nothing_is_lost(void **state)
 	start_peer(&p, "takes", NULL);
 	c = connect_to(in, p.name, &opts);
 	freeze_peer(&p);
-	/* The connection may be lost before all bytes are queued. */
+	/* The connection may be lost while bytes are still being queued, so the
+	 * result is ignored. */
 	(void)flood(c, 30);
 	answer = take(in);
 	assert_int_equal(answer.kind, INV_MAIL_LOST);
@@ -338,7 +339,8 @@ static void closing_does_not_wait_for_a_stopped_node(void **state)
 	assert_int_equal(flood(c, 100), INV_EFULL);
 	began = inv_mono_ms();
 	inv_conn_close(c);
-	/* inv_conn_close waits a second at most, and not write_ms. */
+	/* inv_conn_close waits at most a second. It does not wait for write_ms,
+	 * which is 300 s here. */
 	assert_true(inv_mono_ms() - began < 150000);
 	inv_inbox_free(in);
 	stop_peer(&p);

@@ -4,7 +4,8 @@
 #include "node/handshake.h"
 #include "unit/node_fake.h"
 
-/* Each way in which connecting can fail has a message and a code. */
+/* Tests the message and the error code of each way in which connecting can
+ * fail. */
 
 static struct inv_err err;
 
@@ -99,7 +100,7 @@ static void a_port_at_which_no_process_listens(void **state)
 
 /* --- a port instead of epmd ----------------------------------------------- */
 
-/* Connects to the node at this address, without epmd. */
+/* Connects to the node at this address. epmd is not asked. */
 static int try_at(const char *node, const char *host, uint16_t port)
 {
 	struct inv_node_at at = { .port = port };
@@ -199,7 +200,7 @@ static bool has_ipv6(void)
 	return has;
 }
 
-/* A node that listens only on IPv6; epmd answers on IPv4. */
+/* The node listens only on IPv6, and epmd answers on IPv4. */
 static void a_node_that_listens_on_ipv6(void **state)
 {
 	static const char *const six[] = {
@@ -283,8 +284,8 @@ static void connecting_can_be_cancelled(void **state)
 	inv_inbox_free(in);
 }
 
-/* Bytes that a server that is not an Erlang node may send instead of the
- * handshake. */
+/* Each example is what a server that is not an Erlang node may send instead of
+ * a handshake. */
 static void no_node_at_the_port(void **state)
 {
 	static const struct {
@@ -322,7 +323,8 @@ static void no_node_at_the_port(void **state)
 	}
 }
 
-/* The bytes that a node has sent before it dies are still received. */
+/* A node may die during the handshake. The bytes that it sent before are still
+ * received. */
 static const char status[] = "\0\3sok";
 static const char challenge[] = "\0\3sok"
 				"\0\x1eN\0\0\0\x0d\x07\xdf\x7f\xbd"
@@ -357,15 +359,16 @@ static void a_node_that_dies_while_we_connect(void **state)
 	}
 }
 
-/* A server that accepts a name, and then closes the connection without a
- * message. */
+/* A server that receives a client's name, and then closes the connection
+ * without sending anything. */
 struct shy {
 	int listening;
 	unsigned names;
 	uint8_t name[8][128];
 };
 
-/* The bytes of a handshake up to the number in the name, as in inviso-5f. */
+/* The number of bytes in a handshake up to the end of the number in the
+ * client's name, such as 5f in inviso-5f. */
 #define NAMED (17 + 9)
 
 static void *be_shy(void *arg)
@@ -377,8 +380,8 @@ static void *be_shy(void *arg)
 		uint8_t *at = s->name[s->names % 8];
 		char rest[128];
 
-		/* A connection that only checks whether the node runs is not
-		 * counted. The name may arrive in parts. */
+		/* A client that only checks whether the node runs sends no
+		 * name, and is not counted. A name may arrive in parts. */
 		s->names += recv(fd, at, NAMED, MSG_WAITALL) == NAMED &&
 			    recv(fd, rest, sizeof(rest), 0) > 0;
 		close(fd);
@@ -386,15 +389,16 @@ static void *be_shy(void *arg)
 	return NULL;
 }
 
-/* Returns the name in message i. Before the name come length (2 bytes), 'N',
- * flags (8), creation (4) and the name's length (2). */
+/* Returns the client's name in handshake message i. The name follows after the
+ * length (2 bytes), 'N', flags (8), creation (4) and the name's length (2). */
 static const char *name_in(const struct shy *s, unsigned i)
 {
 	return (const char *)s->name[i] + 17;
 }
 
-/* A node that still has a connection of an earlier command with the same
- * name also closes the new connection without a message. */
+/* If the node still has a connection of an earlier command with the same name,
+ * it closes the new connection without a message. So the command then tries
+ * another name. */
 static void another_name_is_tried_where_one_is_refused_silently(void **state)
 {
 	struct shy s = { 0 };
@@ -417,8 +421,8 @@ static void another_name_is_tried_where_one_is_refused_silently(void **state)
 	assert_string_not_equal(name_in(&s, 1), name_in(&s, 2));
 }
 
-/* The node closes the connection after the same messages, but continues to run:
- * the cookie is wrong. */
+/* Before the node closes the connection, it sends the same messages as a node
+ * that dies. But this node still runs, so the reason must be a wrong cookie. */
 static void a_node_that_closes_after_our_answer(void **state)
 {
 	struct fake epmd;
@@ -434,9 +438,9 @@ static void a_node_that_closes_after_our_answer(void **state)
 	stop_fake(&node);
 }
 
-/* Connects to a node that closes the connection after the command's answer. The
- * argument `epmd' is the port of an epmd, which is asked again whether the node
- * runs. */
+/* Makes a handshake with a node that closes the connection after the command's
+ * answer to its challenge. The command then asks the epmd at port `epmd'
+ * whether the node still runs. */
 static int try_closing(uint16_t epmd, int cancel)
 {
 	struct inv_patience p = { .until = inv_mono_ms() + 60000,
@@ -455,8 +459,9 @@ static int try_closing(uint16_t epmd, int cancel)
 	return r;
 }
 
-/* The node closes the connection in the same way while epmd fails, so nothing
- * shows that the node has ended. */
+/* The node closes the connection after the command's answer, and epmd fails. So
+ * nothing shows that the node has ended, and the command reports a wrong
+ * cookie. */
 static void an_epmd_that_fails_does_not_make_the_node_gone(void **state)
 {
 	struct fake epmd;
@@ -512,7 +517,8 @@ static void a_cancel_while_epmd_is_asked_again_is_one(void **state)
 	close(c.cancel);
 }
 
-/* The node has ended, and epmd no longer has its name. */
+/* When the command asks epmd again, epmd no longer has the node's name, so the
+ * node has ended. */
 static void a_node_that_unregisters_while_we_connect(void **state)
 {
 	static const uint8_t none[] = { 119, 1 };
@@ -539,7 +545,7 @@ static void another_cookie(void **state)
 	stop_peer(&p);
 }
 
-/* Returns the number in the name that c has on the node. */
+/* Returns the number in the name under which the node knows this connection. */
 static unsigned long number_of(struct inv_conn *c)
 {
 	const char *name = inv_conn_self(c)->node;
@@ -563,8 +569,8 @@ static long atoms(struct inv_inbox *in, const char *node)
 	return n;
 }
 
-/* Each name of a command becomes an atom on the node, so names are used
- * again. */
+/* Each name of a command becomes an atom on the node, and atoms are never
+ * freed. So commands use the same names again. */
 static void names_are_used_again(void **state)
 {
 	struct inv_inbox *in = new_inbox();
@@ -580,15 +586,16 @@ static void names_are_used_again(void **state)
 		assert_true(number_of(c) < 256);
 		inv_conn_close(c);
 	}
-	/* The command uses 64 names, or 128 after four names in a row were
-	 * in use. */
+	/* Commands use 64 names. If four names in a row are in use on the node,
+	 * they use 128 names. */
 	assert_true(atoms(in, p.name) - before <= 128);
 	stop_peer(&p);
 	inv_inbox_free(in);
 }
 
-/* Several addresses can lead to one node. A node closes a connection if
- * another connection with the same name begins. */
+/* Several addresses can lead to the same node. The node closes a connection if
+ * another connection with the same name begins. So each connection of a command
+ * needs its own name. */
 static void connections_of_one_command_to_one_node(void **state)
 {
 	struct inv_conn_opts patient = { .connect_ms = HANG_MS };
@@ -609,8 +616,9 @@ static void connections_of_one_command_to_one_node(void **state)
 	inv_inbox_free(in);
 }
 
-/* Libc's function returns the same number each time, after it has looked up this
- * machine's name, which can take many seconds. */
+/* libei calls gethostid(). That of libc returns the same number each time, and
+ * may first look up this machine's name, which can take many seconds. The
+ * tested program replaces it. */
 static void libei_does_not_look_up_this_machine(void **state)
 {
 	long id = gethostid();

@@ -32,7 +32,8 @@ static void write_file(const char *name, const char *text, mode_t mode)
 	close(fd);
 }
 
-/* Sets a home directory of the test's own, and no environment variables. */
+/* Makes a home directory for the test, and removes the environment variables
+ * from which a cookie is read. */
 static int setup(void **state)
 {
 	(void)state;

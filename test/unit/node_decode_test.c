@@ -56,7 +56,7 @@ static void text_cannot_command_a_terminal(void **state)
 	assert_string_equal(text, "a?[2J?  ???\xc3\xa9z");
 }
 
-/* A text has no characters that reverse the text beside it. */
+/* inv_decode_text replaces characters that change the direction of text. */
 static void text_has_no_hidden_characters(void **state)
 {
 	static const char bytes[] = BINARY("\x11") "a\xe2\x80\xae"
@@ -175,11 +175,12 @@ static void ok_is_ok(void **state)
 
 static struct inv_status status;
 
-/* A pair of a map, because ei_x_format has no maps. */
+/* One pair of a map. The test encodes maps from pairs, because ei_x_format has
+ * no maps. */
 struct pair {
 	const char *key;
-	const char *value; /* for ei_x_format, or "#" and the number of pairs
-			      that follow within it */
+	const char *value; /* text for ei_x_format; or "#" and the number of the
+			      pairs that follow, which are then a map */
 };
 
 static void put_pairs(ei_x_buff *x, const struct pair **p, int n)
@@ -316,8 +317,8 @@ static void a_status_that_makes_no_sense_is_an_error(void **state)
 			 INV_EREMOTE);
 }
 
-/* Every truncation and every changed byte of an answer: decoding may fail,
- * but never crashes. */
+/* Decodes all truncations of an answer, and the answer with each of its bytes
+ * changed. Decoding may fail, but must not crash. */
 static void no_answer_hurts(void **state)
 {
 	static const struct pair pairs[] = {

@@ -3,7 +3,7 @@
 
 #include "unit/node_fake.h"
 
-/* Finds the nodes at the addresses of a name. */
+/* Tests that all nodes at the addresses of a DNS name are found. */
 
 static struct inv_err err;
 
@@ -63,7 +63,8 @@ static struct inv_dns_nodes found(const char *text)
 	return nodes;
 }
 
-/* Checks that the only result is an error with this code and words. */
+/* Checks that the result is only an error with this code, and that its text
+ * contains `words'. */
 static void assert_failure(const char *text, int code, const char *words)
 {
 	struct inv_dns_nodes nodes = found(text);

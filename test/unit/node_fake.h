@@ -46,12 +46,13 @@ static inline void start_fake(struct fake *f, uint16_t *port, const void *bytes,
 	assert_int_equal(pthread_create(&f->thread, NULL, be_fake, f), 0);
 }
 
-/* A server that sends `bytes' to the first client. When this connection has
- * ended, the server no longer listens. */
+/* A server that sends `bytes' to its first client. When the connection to this
+ * client has ended, the server no longer listens. */
 struct dying {
 	int listening;
 	size_t len;
-	bool resets; /* closes with unread bytes: resets the connection */
+	bool resets; /* close the connection while bytes are unread, which
+			resets it */
 	uint8_t bytes[64];
 	pthread_t thread;
 };
@@ -102,7 +103,8 @@ static inline void stop_fake(struct fake *f)
 	use_epmd(epmd_port);
 }
 
-/* Starts an epmd that answers for every name that a node runs at `port'. */
+/* Starts an epmd that has the same answer for every name: the node runs at
+ * `port'. */
 static inline void start_fake_at(struct fake *f, uint16_t port)
 {
 	uint8_t there[] = { 119, 0, 0, 0, 77, 0, 0, 6, 0, 5, 0, 1, 'a', 0, 0 };

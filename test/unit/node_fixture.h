@@ -24,9 +24,8 @@ static inline void mapped(const char *name, char *path, size_t size)
 }
 
 /*
- * Sets LD_PRELOAD for nodes to the sanitizers of this program, because a
- * library that was built with a sanitizer can only be loaded after the
- * sanitizer.
+ * Sets LD_PRELOAD for nodes to this program's sanitizers. A library that was
+ * built with a sanitizer can only be loaded after the sanitizer.
  */
 static inline void share_sanitizers(void)
 {

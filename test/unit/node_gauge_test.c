@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The answers of gauges, which a node can send in any form. */
+/* Decodes answers of gauges: valid answers, and others, because a node can send
+ * anything. */
 #include "node_answer.h"
 
 #include <stdint.h>
@@ -128,8 +129,8 @@ static void errors(void **state)
 	assert_int_equal(inv_gauge_got(&ask, &now, &err), INV_EDAMAGED);
 }
 
-/* Every truncation and every changed byte: decoding may fail, but never
- * crashes. */
+/* Decodes all truncations, and the term with each of its bytes changed.
+ * Decoding may fail, but must not crash. */
 static void no_answer_hurts(void **state)
 {
 	struct inv_ask one;

@@ -2,7 +2,7 @@
 #include "node/frame.h"
 #include "unit/node_fake.h"
 
-/* A node may be hostile, and send any bytes. */
+/* A node may be hostile and send any bytes. None of them may do harm. */
 
 static const erlang_pid self = {
 	.node = "inviso-0@localhost", .num = 0, .serial = 0, .creation = 77
@@ -10,8 +10,9 @@ static const erlang_pid self = {
 
 /* --- frames alone ----------------------------------------------------------*/
 
-/* Makes a frame without its length: a control tuple and a message, as
- * ei_x_format takes them, with the command's pid for each ~p. */
+/* Makes a frame without its length. `control' is the control tuple and
+ * `message' the message, both in the form that ei_x_format takes. Each ~p in
+ * them is the command's pid. */
 static ei_x_buff frame(const char *control, const char *message)
 {
 	ei_x_buff x;
@@ -48,7 +49,8 @@ static void an_answer_is_known_by_its_tag(void **state)
 	ei_x_free(&x);
 }
 
-/* A process whose message is part of a sequential trace answers. */
+/* The process that answers has a token of sequential tracing, so its answer has
+ * one, too. */
 static void an_answer_with_a_token_is_known(void **state)
 {
 	static const char *const controls[] = { "{12,'',~p,{1,17,2,3,4}}",
@@ -137,8 +139,8 @@ static void every_byte_of_a_frame_is_looked_at(void **state)
 	}
 }
 
-/* A monitor that the command has sent is parsed as a frame that the command
- * receives. */
+/* Parses the monitor that the command sends, and the frame DOWN that a node
+ * would send for it, as if the command had received them. */
 static void a_monitor_leads_to_its_request(void **state)
 {
 	struct inv_dest to = { .name = "somebody" };
@@ -150,13 +152,13 @@ static void a_monitor_leads_to_its_request(void **state)
 	(void)state;
 	assert_int_equal(
 		inv_dist_frame_put_monitor(&out, &self, &to, tag, true), 0);
-	/* The frame {19, From, Name, Ref} monitors a name, not a pid of the
-	 * command. */
+	/* This frame is {19, From, Name, Ref}. It monitors a name and not a pid
+	 * of the command, so the command does nothing with it. */
 	assert_int_equal(inv_dist_frame_parse(&cursor, out.data + 4,
 					      out.len - 4, &self, &f),
 			 0);
 	assert_int_equal(f.kind, INV_DIST_OTHER);
-	/* This makes the frame {21, From, Name, Ref, Reason}. */
+	/* Turns the frame into {21, From, Name, Ref, Reason}, a DOWN. */
 	op = memchr(out.data, 19, out.len);
 	assert_non_null(op);
 	*op = 21;
@@ -180,8 +182,8 @@ static void a_monitor_of_an_earlier_pid_is_answered(void **state)
 	struct inv_dist_frame f;
 
 	(void)state;
-	/* The monitored pid is that of the running command, so there is no
-	 * event. */
+	/* The monitored pid is the command's own pid. The command still runs,
+	 * so it answers nothing. */
 	assert_int_equal(inv_dist_frame_put_monitor(&out, &self, &to, 1, true),
 			 0);
 	assert_int_equal(inv_dist_frame_parse(&cursor, out.data + 4,
@@ -215,8 +217,8 @@ static void a_monitor_of_an_earlier_pid_is_answered(void **state)
 	inv_buf_release(&out);
 }
 
-/* Reads the terms of an accepted frame with libei, from memory of exactly
- * their size. */
+/* Copies the term of an accepted frame into memory of exactly its size, and
+ * skips it with libei. A sanitizer would detect reads after its end. */
 static void walk(const struct inv_dist_frame *f)
 {
 	char *copy = malloc(f->len);
@@ -264,7 +266,8 @@ static void damaged_frames_are_detected(void **state)
 			len = next_random(&seed) % len;
 		copy = malloc(len + 1);
 		assert_non_null(copy);
-		memmove(copy + 1, x.buff, len); /* at the end of the block */
+		memmove(copy + 1, x.buff, len); /* so that the frame ends where
+						   the block of memory ends */
 		if (inv_dist_frame_parse(&cursor, copy + 1, len, &self, &f) <
 		    0) {
 			bad++;
@@ -309,7 +312,8 @@ static void *be_bad_node(void *arg)
 	if (b->stay)
 		while (recv(fd, &c, 1, 0) > 0)
 			;
-	/* Unread bytes would make this a reset of the connection. */
+	/* Closing a socket with unread bytes would reset the connection, so
+	 * this reads them first. */
 	shutdown(fd, SHUT_WR);
 	while (recv(fd, &c, 1, 0) > 0)
 		;

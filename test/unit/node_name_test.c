@@ -80,8 +80,8 @@ static void an_invalid_name_is_reported_with_an_example(void **state)
 	big[255] = '\0';
 	memcpy(big + 250, "hosts", 5);
 	assert_int_equal(parse(&n, big, &err), 0);
-	/* A name without a host may become too long with this machine's
-	 * host. */
+	/* If a name has no host, this machine's host is added, and the name may
+	 * then be too long. */
 	memset(big, 'a', 255);
 	assert_int_equal(parse(&n, big, &err), INV_EINVAL);
 }
@@ -143,7 +143,8 @@ static void a_port_may_follow_what_the_user_writes(void **state)
 		assert_int_equal(target(&n, wrong[i], &err), INV_EINVAL);
 		assert_non_null(strstr(err.text, "write name@host"));
 	}
-	/* In a name that a node has reported, :9001 is not a port. */
+	/* This name was reported by a node, so :9001 is part of its host and
+	 * not a port. */
 	assert_int_equal(parse(&n, "a@h:9001", NULL), 0);
 	assert_int_equal(n.port, 0);
 	assert_string_equal(n.host, "h:9001");

@@ -72,7 +72,8 @@ static void the_build_has_a_name_of_hexadecimal_digits(void **state)
 	assert_int_equal(strspn(inv_payload_build(), "0123456789abcdef"), 32);
 }
 
-/* Returns how often the atom occurs. Fails if the bytes are not one term. */
+/* Returns how often the atom occurs in the term. Fails if the bytes are not
+ * exactly one term. */
 static unsigned count_atom(const struct inv_buf *b, const char *name)
 {
 	struct inv_token tok;
@@ -103,7 +104,7 @@ static void the_expressions_are_one_term_with_place_for_another(void **state)
 	inv_buf_put(&b, tail.data, tail.len);
 	assert_int_equal(count_atom(&b, "these_args"), 1);
 	assert_true(count_atom(&b, "atomic_load") > 0);
-	/* The bytes contain only one module. */
+	/* Of inviso's modules, the term contains only inviso_tracer. */
 	assert_true(count_atom(&b, "inviso_tracer") > 0);
 	assert_int_equal(count_atom(&b, "inviso_engine"), 0);
 	assert_int_equal(count_atom(&b, "inviso_session"), 0);

@@ -3,9 +3,9 @@
 #define INV_UNIT_NODE_PEER_H
 
 /*
- * Real Erlang nodes for a test, and an epmd of the test's own, so that the test
- * neither sees nor disturbs other nodes of the machine. All of them end with
- * the test, and a node also ends by itself after ten minutes.
+ * Starts real Erlang nodes for a test, and an epmd that only this test uses, so
+ * that the test neither sees nor disturbs other nodes of the machine. The nodes
+ * end with the test, and each node also ends by itself after ten minutes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,14 +30,14 @@
 #include "node/inbox_int.h"
 #include "node/net.h"
 
-/* The time after which a test counts as hung. A node may need a minute to
- * boot on a busy machine. */
+/* If an operation takes longer than this, the test counts it as hung. On a busy
+ * machine, a node may need a minute to boot. */
 #define HANG_MS 200000
 
 /*
- * Waits up to ms for the item with this tag, or for CONNECTED if tag is 0;
- * other items stay in the inbox. Returns the code of LOST if conn is lost,
- * INV_ETIME if nothing arrives.
+ * Waits up to ms for the item with this tag, or for the item CONNECTED if tag
+ * is 0. Other items stay in the inbox. If the connection is lost, returns the
+ * error code of the item LOST. Returns INV_ETIME if no such item arrives.
  */
 static inline int await_mail(struct inv_conn *c, uint64_t tag, int ms,
 			     struct inv_mail *out, struct inv_err *err)
@@ -100,8 +100,8 @@ static inline int rex_answer(const struct inv_mail *answer, struct inv_err *err)
 	return inv_decode_ok(&d, 0, err);
 }
 
-/* Waits for the answer to tag. If TIMEOUT, GONE or LOST arrives instead,
- * returns its code. */
+/* Waits for the answer to the request with this tag. If an item TIMEOUT, GONE
+ * or LOST arrives instead, returns its error code. */
 static inline int await_answer(struct inv_conn *c, uint64_t tag, int ms,
 			       struct inv_mail *answer, struct inv_err *err)
 {
@@ -227,9 +227,9 @@ static inline bool read_line(struct peer *p, char *line, size_t size)
 }
 
 /*
- * Starts a node `short@localhost', or a node with a long name if `name' has an
- * @. `more' has at most 12 more arguments, ended by NULL. The node is up on
- * return.
+ * Starts the node `short@localhost', or a node with a long name if `name' has
+ * an @. `more' has at most 12 more arguments for erl, ended by NULL. The node
+ * is up when the function returns.
  */
 static inline void start_peer(struct peer *p, const char *name,
 			      const char *const more[])
@@ -265,8 +265,8 @@ static inline void start_peer(struct peer *p, const char *name,
 	} while (strcmp(line, "up") != 0);
 }
 
-/* Stops the process of the node (SIGSTOP). Returns when all its threads are
- * stopped. */
+/* Suspends the node's OS process with SIGSTOP. Returns when all threads of the
+ * process are suspended. */
 static inline void freeze_peer(struct peer *p)
 {
 	int status;

@@ -386,8 +386,9 @@ static void two_nodes_are_fetched_at_once(void **state)
 	inv_fetch_release(f, 2);
 }
 
-/* Lets the stopped node 1 continue when `until' has passed. This is longer than
- * the dead man's time of the session on node 0. */
+/* While both logs are fetched, node 1 is suspended. When `until' has passed,
+ * this lets it continue. The wait is longer than the dead man's time of the
+ * session on node 0. */
 static void wait_then_thaw(void *arg, const struct inv_fetch *f, size_t n)
 {
 	int64_t *until = arg;
@@ -427,8 +428,9 @@ static void a_slow_fetch_does_not_end_the_other_session(void **state)
 	inv_fetch_release(f, 2);
 }
 
-/* Fetches a log, and then fetches the same log again while a file with a
- * part of the log exists. */
+/* Fetches a log. Then writes the first `keep' bytes of the log, with a wrong
+ * byte at `spoil', into the file of an unfinished fetch, and fetches the log
+ * again. The result must be the same. */
 static void with_part(const char *session, size_t keep, size_t spoil,
 		      const char *what)
 {
@@ -471,8 +473,8 @@ static void a_part_is_continued(void **state)
 static void a_part_of_something_else_is_begun_anew(void **state)
 {
 	(void)state;
-	/* The name of a removed session may be in use for a moment longer, so
-	 * this session has a name of its own. */
+	/* A session that was removed may still use its name for a moment, so
+	 * this test uses another name. */
 	with_part("odd_part", 1000, 500,
 		  "continued with what does not belong there");
 }
@@ -492,8 +494,8 @@ static void the_fetched_part_is_not_read_again(void **state)
 	first = content(name);
 	assert_true(first.len > sizeof(part));
 	remove_file(name, "");
-	/* A byte more than 64 KiB before the end of the part is not
-	 * compared. */
+	/* Only the last 64 KiB of the part are compared with the log. So the
+	 * wrong byte at the start of the part stays. */
 	memcpy(part, first.data, sizeof(part));
 	part[0] ^= 0xff;
 	write_part(name, part, sizeof(part));
@@ -526,7 +528,8 @@ static void nothing_is_written_over(void **state)
 	strcpy(name, f.files.v[0].name);
 	inv_fetch_release(&f, 1);
 
-	/* The complete file exists already, so it is not fetched again. */
+	/* The whole log has been fetched already, so no bytes are fetched
+	 * again. */
 	assert_int_equal(fetch(&s, &f), 0);
 	assert_int_equal(f.done, f.total);
 	inv_fetch_release(&f, 1);
@@ -554,7 +557,8 @@ static void nothing_is_written_over(void **state)
 	inv_fetch_release(&f, 1);
 	assert_int_equal(unlink(path), 0);
 
-	/* Another process is fetching the log. */
+	/* The lock on the part shows that another process is fetching the
+	 * log. */
 	write_part(name, "", 0);
 	fd = open(path, O_RDWR);
 	assert_int_equal(flock(fd, LOCK_EX), 0);

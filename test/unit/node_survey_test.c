@@ -10,7 +10,7 @@
 static struct inv_survey survey;
 static struct inv_err err;
 
-/* The answer to the survey of a node that is like this one. */
+/* The elements of the answer that a node like this one sends to the survey. */
 #define ELEMENTS 7
 static const char *const usual[ELEMENTS] = {
 	"\"25\"", "\"13.1.5\"", "\"x86_64-pc-linux-gnu\"", "8", "linux",
@@ -94,7 +94,7 @@ static void any_other_answer_is_an_error_with_its_words(void **state)
 	}
 }
 
-/* Checks that the node is refused, and that the error has these words. */
+/* Checks that the node is refused, and that the error text contains `words'. */
 static void refused(bool tracer, const char *words)
 {
 	assert_int_equal(inv_survey_check(&survey, tracer, &err), INV_EINVAL);
@@ -133,7 +133,8 @@ static void another_processor_and_musl_are_refused_by_name(void **state)
 	if (survey.machine == inv_payload_machine())
 		refused(true, "musl");
 	arch_is("s390x-ibm-linux-gnu");
-	/* Modules without libraries run on any architecture. */
+	/* Without the tracer, only modules are pushed to the node. These run on
+	 * any architecture. */
 	assert_int_equal(inv_survey_check(&survey, false, &err), 0);
 	inv_survey_release(&survey);
 }

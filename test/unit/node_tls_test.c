@@ -43,7 +43,7 @@ static void a_file_of_a_node_is_read_as_it_is(void **state)
 	assert_int_equal(o.depth, 2);
 }
 
-/* OTP 25 does not check certificates if the file does not say so. */
+/* OTP 25 checks certificates only if the file asks for it. */
 static void without_verify_nothing_is_checked(void **state)
 {
 	static const char *const files[] = { "[].", "[{server, []}].",

@@ -45,7 +45,8 @@ static int64_t zigzag(struct in *in)
 	return (int64_t)(v >> 1 ^ (~(v & 1) + 1));
 }
 
-/* Reads number i of packed numbers. */
+/* Returns number i of an array of numbers of `bits' bits each, the lowest bit
+ * first. */
 static uint64_t packed(const uint8_t *p, size_t i, unsigned bits)
 {
 	uint64_t v = 0;
@@ -192,7 +193,8 @@ static void differences_are_read_back(void **state)
 		}
 		check_delta(v, n);
 	}
-	/* The last blocks are not full. */
+	/* These lengths are not multiples of a block, so the last block is not
+	 * full. */
 	for (size_t n = 0; n < 300; n++)
 		check_delta(v, n);
 	free(v);

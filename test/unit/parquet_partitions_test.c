@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of several nodes and hours are written, and the footers of the files are
- * read. DuckDB reads such files in test/cli/parquet.sh. */
+/* Writes rows of several nodes and hours, and reads the footers of the files.
+ * The test test/cli/parquet.sh reads such files with DuckDB. */
 #include <ftw.h>
 #include <malloc.h>
 #include <setjmp.h>
@@ -181,7 +181,8 @@ static void finish(struct world *w)
 	free(w);
 }
 
-/* Returns the number of a process of a node. */
+/* Adds process 7 of the node to the table of processes. Returns its number in
+ * the table. */
 static uint32_t process(struct world *w, const char *node, size_t len)
 {
 	struct inv_row_process process = { .number = 7, .kind = INV_TOK_PID };
@@ -191,8 +192,8 @@ static uint32_t process(struct world *w, const char *node, size_t len)
 	return inv_cast_add(&w->cast, &process, NULL, 0);
 }
 
-/* Writes a call with `len' bytes of arguments. process and time may be 0: not
- * known. */
+/* Writes a row of a call with `len' bytes of arguments. If `process' or `ts' is
+ * 0, the row has no process or no time. */
 static void call(struct world *w, uint32_t process, int64_t ts, size_t len)
 {
 	struct inv_cell cells[INV_TABLE_COLUMNS_MAX] = { 0 };
@@ -251,8 +252,8 @@ static void one_key_makes_one_level(void **state)
 	assert_true(has("/calls/node=a@h/part-0.parquet"));
 }
 
-/* Rows of 100 MB are written, and take at most the limit, what may come before
- * memory is measured again, and what the allocator rounds up. */
+/* Writes rows of 100 MB. The memory in use stays within the limit, plus the
+ * rows until the next measurement, plus what malloc rounds up. */
 static void memory_has_a_bound(void **state)
 {
 	static const char *const nodes[] = { "a@h", "b@h", "c@h", "d@h" };
@@ -275,7 +276,8 @@ static void memory_has_a_bound(void **state)
 	assert_true(found.groups > 4);
 }
 
-/* A file that was finished early is followed by a second one. */
+/* At most two files may be open. If a third node needs a file, an older file is
+ * finished early. Later rows of its node go into a second file. */
 static void files_have_a_bound(void **state)
 {
 	static const char *const nodes[] = { "a@h", "b@h", "c@h" };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bounds of a report: rows that are added up, the highest values, and the
- * bins of the timeline. */
+/* The parts of a report that have a bound: the number of rows that are added
+ * up, the list of the highest values, and the bins of the timeline. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,8 +26,8 @@ static struct inv_keyed_row *get(struct inv_keyed *t, uint64_t key)
 	return row;
 }
 
-/* Key K is added K times. No count is lost, and the rows with the most counts
- * remain. */
+/* The key K is added K times. The sum of all counts stays right, although only
+ * the rows with the largest counts remain. */
 static void rows_are_added_up(void **state)
 {
 	struct inv_keyed t = { 0 };
@@ -68,7 +68,8 @@ static void highest_values_are_kept(void **state)
 	for (int64_t i = 0; i < 1000; i++) {
 		struct inv_top_entry *e;
 
-		/* Each value comes twice, in another order. */
+		/* The values are 0 to 499, each of them twice, in a mixed
+		 * order. */
 		if (!inv_top_admits(&t, i * 7919 % 500))
 			continue;
 		e = malloc(sizeof(*e));
@@ -84,7 +85,8 @@ static void highest_values_are_kept(void **state)
 	inv_top_release(&t);
 }
 
-/* However long the time is, each event is in a bin. */
+/* The number of bins is fixed. However long the recorded time is, each event is
+ * counted in a bin. */
 static void bins_become_longer(void **state)
 {
 	static struct inv_timeline t;
@@ -107,7 +109,7 @@ static void bins_become_longer(void **state)
 			inv_timeline_event(&t, &cast, w, 1000 + i * i * i), 0);
 		assert_int_equal(inv_timeline_slice(&t, &cast, w, &s), 0);
 	}
-	/* A time before the first one, and one far away. */
+	/* a time before the first event, and a time as late as possible */
 	assert_int_equal(inv_timeline_event(&t, &cast, 0, INT64_MIN), 0);
 	assert_int_equal(inv_timeline_event(&t, &cast, 0, INT64_MAX), 0);
 	for (uint32_t i = 0; i < INV_TIMELINE_BINS; i++) {

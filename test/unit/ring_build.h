@@ -35,8 +35,8 @@ struct ring_build {
 	struct inv_producer p[BUILD_RINGS_MAX];
 };
 
-/* If not 0, this is the time of all events, so that each run has the same
- * times. */
+/* If not 0, this is the time of all events, so that the events have the same
+ * times each time the test runs. */
 static uint64_t build_clock_ns;
 
 /* If not 0, build_open makes so many large slots of build_large_bytes. */
@@ -63,8 +63,8 @@ static inline void build_anchor(struct ring_build *b, int64_t offset)
 	atomic_store(&b->ctl->n_anchors, n + 1);
 }
 
-/* Makes the memory of a tracer in fd, or in a new memfd if fd is -1. Fields
- * that have no parameter may be changed until the spooler starts. */
+/* Makes the shared memory of a tracer in fd, or in a new memfd if fd is -1. A
+ * test may change the fields of the memory until it starts the spooler. */
 static inline void build_open(struct ring_build *b, int fd, uint32_t n_rings,
 			      uint32_t n_slots, uint32_t packet_bytes,
 			      enum inv_keep keep, const char *path)
@@ -110,8 +110,8 @@ static inline void build_close(struct ring_build *b)
 
 #define BUILD_EVENT_MAX(pad) (64u + (pad))
 
-/* Returns a pointer to memory for the event, or NULL if the event is
- * dropped. */
+/* Reserves memory for one event in the ring. Returns a pointer to the memory,
+ * or NULL if the ring is full and the event is dropped. */
 static inline uint8_t *build_reserve(struct inv_producer *p, unsigned pad)
 {
 	uint64_t now = build_now();
@@ -129,16 +129,17 @@ static inline uint8_t *build_reserve(struct inv_producer *p, unsigned pad)
 }
 
 /*
- * Writes {receive, <0.77.0>, Binary}. The binary has the event's number and
- * time in 8 bytes each, and then `pad' bytes that depend on this number. The
+ * Writes {receive, <0.77.0>, Binary} at `to'. The binary has the event's number
+ * and time in 8 bytes each, and then `pad' bytes that depend on the number. The
  * pid is the first definition of a packet. Returns a pointer to the byte after
- * the event. The caller commits the event with *def and *now.
+ * the event. The caller commits the event with *def and *now, which this
+ * function sets.
  */
 static inline uint8_t *build_write(struct inv_producer *p, uint8_t *to,
 				   unsigned pad, uint32_t *def, uint64_t *now)
 {
 	static const uint8_t pid[] = { INV_DEF_PID, 2, 77, 0 };
-	uint8_t *body = to + 3, *q = body; /* a length of up to 3 bytes */
+	uint8_t *body = to + 3, *q = body; /* leaves 3 bytes for the length */
 	uint64_t number = p->next_event;
 	uint32_t len;
 
@@ -178,7 +179,7 @@ static inline int build_event(struct inv_producer *p, unsigned pad)
 	return 1;
 }
 
-/* Writes one event into the large slot i of the open packet. */
+/* Writes one event into the large slot i, and commits it in the open packet. */
 static inline void build_large_commit(struct inv_producer *p, int i,
 				      unsigned pad, uint64_t now)
 {
@@ -223,8 +224,8 @@ static inline int build_large_event(struct inv_producer *p, unsigned pad)
 	return 1;
 }
 
-/* Returns 1 if the n events at ev are those that build_write made, the first
- * one with number `first', and relative to the time begin_ns. */
+/* Returns 1 if `ev' has the n events that build_write made from number `first'
+ * on. Times in the events are relative to begin_ns. */
 static inline int build_sound(const uint8_t *ev, uint64_t len, uint64_t first,
 			      uint32_t n, const uint8_t *def, uint32_t def_len,
 			      uint64_t begin_ns)

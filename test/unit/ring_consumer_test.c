@@ -66,7 +66,8 @@ static void an_open_packet_is_taken_only_on_request(void **state)
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
 	assert_int_equal(f.n_events, 3);
 	assert_true(sound());
-	/* The same events are returned until the position is advanced. */
+	/* inv_consumer_next returns the same events again until the test moves
+	 * the reader's position. */
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
 	assert_int_equal(f.n_events, 3);
 	move();
@@ -92,7 +93,8 @@ static void a_packet_comes_in_pieces_each_with_its_definitions(void **state)
 	assert_int_equal(f.n_events, 5);
 	assert_true(f.ev_off > 0);
 	assert_true(sound());
-	/* The second fragment has the losses up to the next packet. */
+	/* The second fragment counts what was lost between this packet and the
+	 * next. */
 	assert_int_equal(f.dropped[INV_LOSS_TOO_BIG], 1);
 	move();
 	assert_int_equal(atomic_load(&ring()->read_seq), 2);
@@ -206,7 +208,8 @@ static void overwritten_events_are_counted(void **state)
 	set_up(INV_KEEP_NEWEST);
 	events(2);
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
-	move(); /* after this, later events of the packet may be overwritten */
+	move(); /* from here on the producer may overwrite later events of this
+		   packet */
 	events(2000);
 	while (!next(INV_TAKE_OPEN)) {
 		assert_true(f.n_events == 0 || sound());
@@ -253,8 +256,8 @@ static void a_large_event_is_a_packet_of_its_own(void **state)
 	set_up_large(INV_KEEP_OLDEST, 2);
 	events(2);
 	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
-	/* The large event completes the packet of the two events before it,
-	 * so this packet is taken without a flush. */
+	/* The large event closes the packet that has the two events before it.
+	 * So this packet can be read without INV_TAKE_OPEN. */
 	assert_int_equal(next(0), 0);
 	assert_int_equal(f.n_events, 2);
 	assert_true(sound());
@@ -284,11 +287,12 @@ static void large_slots_are_freed_by_reading(void **state)
 	for (i = 0; i < 5; i++) {
 		assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
 		assert_int_equal(build_large_event(&b.p[0], 100), 1);
-		/* Both slots are taken, so there is no slot for the event. */
+		/* Both large slots are in use, so this event is dropped. */
 		assert_int_equal(build_large_event(&b.p[0], 100), 0);
 		assert_int_equal(next(0), 0);
 		assert_true(sound());
-		/* This happens only when the position is in the ring. */
+		/* The event that was read stays in its slot until the reader's
+		 * new position is in the ring. */
 		assert_int_equal(build_large_event(&b.p[0], 100), 0);
 		move();
 		assert_int_equal(next(0), 0);
@@ -325,7 +329,8 @@ static void a_flight_recorder_keeps_the_newest_large_events(void **state)
 	set_up_large(INV_KEEP_NEWEST, 2);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
-	/* The first event lost its slot to the third. */
+	/* The third event overwrote the slot of the first, so the first event
+	 * is counted as overwritten. */
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
 	assert_int_equal(f.ev_len, 0);
 	assert_int_equal(f.next.overwritten, 1);
@@ -350,7 +355,8 @@ static void a_held_large_event_is_not_overwritten(void **state)
 	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
 	assert_int_equal(f.first_event, 0);
-	/* The thread takes the other slot, although its event is newer. */
+	/* The consumer reads the event in one slot, so the producer overwrites
+	 * the other slot, although its event is newer. */
 	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
 	assert_true(sound());
 	move();
@@ -377,8 +383,8 @@ static void the_only_held_large_slot_stays_with_its_event(void **state)
 	build_close(&b);
 }
 
-/* Whatever the fields of a large slot contain, the consumer stays within the
- * slot. */
+/* The fields of a large slot may be damaged. The consumer must never read
+ * outside the slot. */
 static void damage_of_large_slots_is_counted(void **state)
 {
 	static const struct {
@@ -413,7 +419,7 @@ static void damage_of_large_slots_is_counted(void **state)
 	}
 }
 
-/* The numbers of large slots are checked against the mapping. */
+/* The number and size of the large slots must fit into the mapped memory. */
 static void impossible_large_slots_are_refused(void **state)
 {
 	const uint32_t bad[][2] = {

@@ -11,15 +11,16 @@
 #define SECOND 1000000000u
 #define START (12345u * (uint64_t)SECOND + 678)
 
-/* These rates are near those at which number and size of leases change. */
+/* Events per second. Near these rates, the number and the size of leases
+ * change. */
 static const uint32_t rates[] = { 1,	 2,	  15,	      16,    17,
 				  31,	 100,	  511,	      512,   513,
 				  1000,	 4096,	  32767,      32768, 32769,
 				  99999, 1000000, 4000000000u };
 #define N_RATES (sizeof(rates) / sizeof(rates[0]))
 
-/* Takes all leases that are available at this time. Returns how many events
- * they permit together. */
+/* Takes all leases that are available at the time `now'. Returns the sum of the
+ * events that they permit. */
 static uint64_t drain(struct inv_rate *r, uint64_t now)
 {
 	uint64_t sum = 0;
@@ -45,7 +46,8 @@ static void a_burst_after_a_quiet_second_passes(void **state)
 		assert_true(atomic_load(&r.reached));
 		assert_int_equal(drain(&r, START + SECOND - 1), 0);
 		assert_int_equal(drain(&r, START + SECOND + 5000), rates[i]);
-		/* After a pause no more events than the rate are available. */
+		/* Even after a pause of 100 s, only one second's events are
+		 * available. */
 		assert_int_equal(drain(&r, START + 100ull * SECOND), rates[i]);
 	}
 }
@@ -81,7 +83,7 @@ struct grant {
 	uint32_t n;
 };
 
-/* Returns the largest number of events in any second. */
+/* Returns the sum of the events in the busiest second. */
 static uint64_t busiest(const struct grant *g, unsigned n)
 {
 	uint64_t most = 0, sum = 0;
@@ -124,8 +126,8 @@ static void no_second_has_more_events_than_the_rate(void **state)
 	}
 }
 
-/* A thread requests a lease with a time before that of another thread's
- * lease. */
+/* A thread requests a lease. Its time is before the time at which another
+ * thread took the last lease. */
 static void a_time_in_the_past_gets_no_lease(void **state)
 {
 	static struct inv_rate r;

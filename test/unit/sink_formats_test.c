@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One log, with an event of every shape, is printed in every format. */
+/* A log that has an event of each shape is printed in every format. */
 #include "sink/timefmt.h"
 #include "unit/sink_render.h"
 
@@ -151,7 +151,7 @@ static void events_after_a_limit_are_no_loss(void **state)
 #define Q(text) "\"" text "\""
 #define PROCESS(name) \
 	"{\"pid\":\"<0.88.0>\",\"node\":\"a@h\",\"name\":" name "}"
-/* The fields of each event. us: the last five digits of its time in ns */
+/* The JSON of each event. `us' is the last five digits of its time in ns. */
 #define HEAD(us, name, tag)                                                   \
 	"{\"ts\":17000000000000" us ",\"time\":\"2023-11-14T22:13:20.0000" us \
 	"Z\",\"node\":\"a@h\",\"pid\":\"<0.88.0>\",\"names\":[],"             \
@@ -296,7 +296,8 @@ static void an_event_that_cannot_be_printed_is_a_loss(void **state)
 	}
 }
 
-/* A time in decimal is made from its second, which is cached. */
+/* Checks times in nanoseconds as decimal text. The printer caches the text of
+ * the second, so the test changes between seconds. */
 static void times_are_numbers(void **state)
 {
 	static const int64_t times[] = { 0,	     -1,

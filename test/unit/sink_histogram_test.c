@@ -23,7 +23,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Adds a value, as a node does. */
+/* Counts a value in its bucket, as a node does. */
 static void put(struct inv_histogram *out, uint64_t v)
 {
 	uint64_t block[INV_BUCKETS] = { 0 };
@@ -51,7 +51,8 @@ static int compare(const void *a, const void *b)
 
 #define VALUES 20000u
 
-/* Values from 1 to 2^40, and each quantile compared with the sorted values. */
+/* The values range from 1 to 2^40. Each quantile is compared with that of the
+ * sorted values. */
 static void quantiles(void **state)
 {
 	static uint64_t v[VALUES];
@@ -102,7 +103,8 @@ static void adding(void **state)
 	put(&h, 100);
 	put(&h, 7);
 	other.unpaired = 3;
-	/* Calls without a time say nothing about the lowest one. */
+	/* `other' has only calls without a time, so the lowest time does not
+	 * change. */
 	assert_int_equal(inv_histogram_add(&h, &other), 0);
 	assert_int_equal(h.min, 7);
 	assert_int_equal(h.unpaired, 3);
@@ -118,7 +120,8 @@ static void adding(void **state)
 	inv_histogram_release(&other);
 }
 
-/* Notes can come in another order, and a log can say anything. */
+/* The notes with the blocks of a histogram may come in any order, and a damaged
+ * log may contain any numbers. */
 static void blocks(void **state)
 {
 	uint64_t v[INV_BUCKETS + 1] = { 4, 2 };
@@ -138,7 +141,8 @@ static void blocks(void **state)
 
 /* --- drawing ----------------------------------------------------------------- */
 
-/* Draws, checks the form, and returns the number of lines. */
+/* Draws the histogram, checks the form of its lines, and returns their
+ * number. */
 static unsigned drawn(void)
 {
 	struct inv_buf b = { 0 };
@@ -172,7 +176,8 @@ static void drawing(void **state)
 	assert_int_equal(drawn(), 0);
 	put(&h, 0);
 	assert_int_equal(drawn(), 1);
-	/* A time of a hundred days is drawn, after a line for the gap. */
+	/* A value of 2^53 ns (104 days) is drawn. A line for the gap is before
+	 * it. */
 	put(&h, UINT64_C(1) << 53);
 	assert_int_equal(drawn(), 3);
 	for (unsigned i = 0; i < 53; i++)
@@ -181,7 +186,8 @@ static void drawing(void **state)
 	assert_in_range(drawn(), 12, 24);
 }
 
-/* Values that are near to each other are in separate lines. */
+/* All values are within a factor of two. They are still drawn in several
+ * lines. */
 static void narrow(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the bound of the memory of views of requests. */
+/* Tests the bound on the memory of the sinks that show requests. */
 #include "flow/hops.h"
 #include "sink/formats.h"
 #include "sink/sink.h"
@@ -29,7 +29,7 @@ static void put_int(uint64_t n)
 		(size_t)(inv_varint_put(f.terms + f.n_terms, n << 1) - f.terms);
 }
 
-/* {seq_trace,7,{What,{Prev,Cur},From,To,1}} */
+/* Makes the event {seq_trace,7,{What,{Prev,Cur},From,To,1}}. */
 static const struct inv_item *event(const char *what, uint64_t prev,
 				    uint64_t cur, uint32_t from, uint32_t to)
 {
@@ -55,7 +55,8 @@ static const struct inv_item *event(const char *what, uint64_t prev,
 	return &f.item;
 }
 
-/* When the bound is reached, no more processes are added either. */
+/* When hops are left out because the bound is reached, their processes are left
+ * out, too. */
 static void processes_are_bounded(void **state)
 {
 	const struct inv_print_opts print = { 0 };
@@ -99,8 +100,9 @@ static void names_are_counted_once(void **state)
 
 #define FAN 1500u
 
-/* A process sends to many others, and each of them answers. Then each vector
- * clock of the first process names all other processes. */
+/* A process sends a message to each of many processes, and each of them
+ * answers. After this, a vector clock of the first process has an entry for
+ * every other process. */
 static void vector_clocks_are_bounded(void **state)
 {
 	const struct inv_sink_opts sink_opts = { .request_memory = 2 << 20 };

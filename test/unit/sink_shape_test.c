@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kind that a message has, by the form of its term. */
+/* Tests which kind inv_shape_put finds for a message, from the form of its
+ * term. */
 #include "sink/shape.h"
 
 #include <setjmp.h>
@@ -44,7 +45,8 @@ static void the_content_of_an_envelope_counts(void **state)
 	is("{call,{<8472.110.0>,#Ref<0.1.2.3>},{take,8,{wait,20}}}",
 	   "call take");
 	is("{#Reference<0.1.2.3>, {:reply, 3}}", ":reply");
-	/* The pid is the value, and does not make the tuple an envelope. */
+	/* The pid is the last element, so it is the value of `started' and the
+	 * tuple is not an envelope. */
 	is("{started,<0.88.0>}", "started");
 }
 

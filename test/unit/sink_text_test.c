@@ -33,7 +33,8 @@ static void assert_text(struct build *b, const struct inv_sink_opts *opts,
 
 static const struct inv_sink_opts plain = { .utc = 1 };
 
-/* The terms of a call of m:f(); the result of its match spec follows. */
+/* CALL is the terms of a call of m:f(). If the record has the flags RESULT, the
+ * result of the match spec follows. */
 #define CALL PID, 0x83, M, F, INV_T_NIL
 #define RESULT INV_EV_MS_RESULT | TS(INV_TS_TIMESTAMP)
 /* [{m,f,1,[{file,"f.erl"},{line,12}]},{m,f,0,[]}] */
@@ -44,7 +45,8 @@ static const struct inv_sink_opts plain = { .utc = 1 };
 		'.', 'e', 'r', 'l', 0x82, LINE_ATOM, 12, INV_T_END, 0x84, M, \
 		F, 0, INV_T_NIL, INV_T_END
 
-/* Defines two more atoms, with the numbers after those of build_begin. */
+/* Defines the atoms file and line. Their numbers follow those of the atoms that
+ * build_begin defines. */
 static void define_atoms(struct build *b)
 {
 	struct inv_buf old = b->body;
@@ -78,8 +80,8 @@ static void callers_and_stacks_are_readable(void **state)
 		       "        m:f/0\n" END_OF("3 events"));
 }
 
-/* A call and its end are printed as one entry; the lines of the stack trace
- * follow. */
+/* A call and its end are printed as one entry. Its stack trace follows, one
+ * line for each function. */
 static void whole_calls(void **state)
 {
 	static const char *const expected[] = {
@@ -127,8 +129,8 @@ static void a_cut_stack_is_marked(void **state)
 #define GC(b, at, tag) \
 	RECORD(b, at, INV_TAG_GC_##tag, TS(INV_TS_TIMESTAMP), PID, INV_T_NIL)
 
-/* Start and end of a collection are printed as one line. If one of the two is
- * missing, the other is printed alone. */
+/* The start and the end of a garbage collection are printed as one line. If one
+ * of them is missing, the other is printed alone. */
 static void collections_are_one_line(void **state)
 {
 	struct build b;
@@ -164,7 +166,8 @@ static void other_results_are_printed_unchanged(void **state)
 	begin(&b);
 	RECORD(&b, 1000, INV_TAG_CALL, RESULT, CALL, 0x83, M, F, M);
 	RECORD(&b, 2000, INV_TAG_CALL, RESULT, CALL, 0x82, M, 1);
-	/* This result begins like a stack and continues differently. */
+	/* This result begins with an element of a stack trace, but its second
+	 * element is none. */
 	RECORD(&b, 3000, INV_TAG_CALL, RESULT, CALL, INV_T_LIST, 0x84, M, F, 0,
 	       INV_T_NIL, M, INV_T_END);
 	RECORD(&b, 4000, INV_TAG_CALL, RESULT, CALL, INV_T_NIL);
@@ -241,8 +244,7 @@ static void lines_fit_the_width(void **state)
 	begin(&b);
 	RECORD(&b, 1000, INV_TAG_CALL, 0, CALL);
 	RECORD(&b, 2000, INV_TAG_RECEIVE, 0, PID, 0x88, 1, 2, 3, 4, 5, 6, 7, 8);
-	/* The time takes 15 columns, and the rest of the line must fit into
-	 * 39. */
+	/* The line has 54 columns: the time takes 15, so the rest has 39. */
 	assert_text(&b, &narrow,
 		    "22:13:20.000001 a@h <0.88.0> call m:f()\n"
 		    "22:13:20.000002 a@h <0.88.0> receive {1…\n" END_OF(
@@ -277,8 +279,8 @@ static void long_lines_are_continued(void **state)
 	wrap("123456789012345678901\n", 19, "123456789012345678901\n");
 }
 
-/* Times since the first event or since the event before, and calls inside
- * calls. */
+/* Prints times relative to the first event, and relative to the previous event.
+ * Calls inside calls are indented. */
 static void relative_times_and_indented_calls(void **state)
 {
 	static const struct inv_sink_opts relative = {
@@ -354,7 +356,8 @@ static void terms_are_laid_out(void **state)
 		"          #r{\n"
 		"            a = [1,2,3,4,5,6,7,8,9,10],\n"
 		"            b = \"[,\\\",]\"})\n");
-	/* A colour, an unclosed bracket, brackets that do not fit together. */
+	/* The examples have a colour, a bracket that is not closed, and
+	 * brackets that do not match. */
 	lay_out("\033[32mcall\033[0m m:f(aaaaaaaa,bbbbbbbb)\n", 20,
 		"\033[32mcall\033[0m m:f(\n"
 		"          aaaaaaaa,\n"
@@ -365,8 +368,9 @@ static void terms_are_laid_out(void **state)
 		"send\n        aaaaaaaa],bbbbbbbb),cccc\n");
 	lay_out("aaaaaaaaaaaa 'a,(b' <<\"a,[a\">>\nbb [cc]\n", 20,
 		"aaaaaaaaaaaa 'a,(b'\n        <<\"a,[a\">>\nbb [cc]\n");
-	/* The tag of a tuple is beside its bracket, if it fits; records, maps and
-	 * other elements are not. */
+	/* The first element of a tuple is on the line of its bracket, if it is
+	 * an atom that fits there. After the bracket of a record, a map or
+	 * another tuple, a new line begins. */
 	lay_out("return m:f/1 -> {reply,{ok,[1,2,3,4]},#{a => bbbb}}\n", 26,
 		"return m:f/1 -> {reply,\n"
 		"          {ok,[1,2,3,4]},\n"
@@ -381,8 +385,8 @@ static void terms_are_laid_out(void **state)
 	lay_out("a -> %{a, 1}, %A{b, 1}, {aaaaaaaaaaaa,b}\n", 16,
 		"a -> %{a, 1},\n        %A{\n          b,\n          1}, {\n"
 		"          aaaaaaaaaaaa,\n          b}\n");
-	/* A date of Elixir is never broken into lines. ~c"..." is a quoted
-	 * text, and ~a[ begins no date. */
+	/* A date in Elixir's syntax is never broken into lines. ~c"..." is
+	 * treated as quoted text. ~a[ does not begin a date. */
 	lay_out("aaaaaa [a: ~U[2026-11-25 22:00:00Z], b: ~D[x] ]\n", 30,
 		"aaaaaa [\n          a: ~U[2026-11-25 22:00:00Z],\n"
 		"          b: ~D[x] ]\n");

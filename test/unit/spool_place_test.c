@@ -204,7 +204,8 @@ static void a_zombie_is_dead(void **state)
 	assert_false(is_there(NAME));
 }
 
-/* Pids of another pid namespace mean nothing, so only the lock decides. */
+/* The place belongs to a VM in another container. The numbers of its processes
+ * mean nothing here, so only the lock shows whether the VM runs. */
 static void in_another_container_the_lock_decides(void **state)
 {
 	int fd;
@@ -252,8 +253,9 @@ static bool is_dead(bool local)
 	return dead;
 }
 
-/* A network file system may have places of VMs on other machines. A place on
- * a disk of this machine belongs to this machine. */
+/* A place has a record of another boot. On a network file system, it may belong
+ * to a VM on another machine. On a disk of this machine, it belongs to an
+ * earlier boot of this machine, so the VM is dead. */
 static void another_boot_is_of_this_machine_on_its_own_disk(void **state)
 {
 	(void)state;
@@ -269,8 +271,9 @@ static void another_boot_is_of_this_machine_on_its_own_disk(void **state)
 	assert_false(is_dead(true));
 }
 
-/* A container can have a boot id of its own, and its VM takes the lock only
- * after writing the record. */
+/* A place is young and has another boot id. It may belong to a VM in a
+ * container: a container can have its own boot id, and a VM locks the record
+ * only after writing it. */
 static void a_young_place_of_another_boot_may_belong_to_a_container(
 	void **state)
 {
@@ -284,7 +287,8 @@ static void a_young_place_of_another_boot_may_belong_to_a_container(
 	assert_false(is_dead(true));
 	record_at(now - 7200, getpid(), 1, BOOT, inv_process_ns(), "");
 	assert_true(is_dead(true));
-	/* The VM had locked the record, and the lock no longer exists. */
+	/* The VM had locked the record. Now the record is not locked, so the VM
+	 * is dead. */
 	record_at(now - 60, getpid(), 1, BOOT, inv_process_ns(), "locked\n");
 	assert_true(is_dead(true));
 }
@@ -347,8 +351,8 @@ static void an_old_unfinished_place_is_removed(void **state)
 	assert_false(is_there(OTHER));
 }
 
-/* The record is incomplete because the disk was full, or the machine lost
- * power. */
+/* The record is incomplete because the disk was full or the machine lost power.
+ * If the record is old, the place is removed. */
 static void an_old_incomplete_record_is_removed(void **state)
 {
 	static const char *const begun[] = {
@@ -368,7 +372,8 @@ static void an_old_incomplete_record_is_removed(void **state)
 		sweep();
 		assert_false(is_there(NAME));
 	}
-	/* Records of another version may end differently. */
+	/* A record of an unknown version may be complete although it looks
+	 * incomplete. */
 	assert_int_equal(mkdir(at(NAME), 0700), 0);
 	file(NAME "/node", "inviso-place 2\npid 1\n");
 	old(NAME);
@@ -396,8 +401,8 @@ static void other_files_are_kept(void **state)
 	assert_true(is_there("important"));
 }
 
-/* A directory with other permissions or another name, or a link, is not
- * swept. */
+/* A directory that has other permissions, or another name, or is a symbolic
+ * link, is not swept. */
 static void only_private_directories_are_swept(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Rings from which no log can be made. */
+/* Recovers ring files from which no log can be made. */
 
 #include <setjmp.h>
 #include <stdarg.h>

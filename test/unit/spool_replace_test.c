@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which files of earlier logs a spooler replaces. It runs as a separate process,
- * and this test acts as its VM. */
+/* Tests which files of earlier logs a spooler replaces. The spooler runs as a
+ * separate process, and this test acts as its VM. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,8 @@ static void a_log_that_is_being_written_is_not_replaced(void **state)
 		assert_int_equal(status_of_failed(&other), EBUSY);
 		assert_non_null(strstr(other.ctl->error_text, "writes"));
 		build_close(&other);
-		/* The next spooler takes over the lock of the killed one. */
+		/* The lock of a spooler that was killed is free, so the next
+		 * spooler can take it. */
 		end_by_kill(pid);
 		pid = start(&b, getpid(), -1);
 		build_event(&b.p[0], 10);
@@ -74,7 +75,8 @@ static void a_log_that_is_being_written_is_not_replaced(void **state)
 	}
 }
 
-/* A process holds the lock of the log, as a spooler of a tracer that ends. */
+/* A process holds the lock of the log for 300 ms, as the spooler of a tracer
+ * that ends would. */
 static void a_log_is_replaced_when_its_spooler_has_ended(void **state)
 {
 	unsigned rotates;
@@ -157,8 +159,8 @@ static void files_of_others_with_numbers_are_not_replaced(void **state)
 	build_close(&b);
 }
 
-/* The next file of a rotation exists, because the previous spooler died
- * before it noted the file's creation. */
+/* The spooler was killed after it had created the next file of a rotation and
+ * before it noted this. So the next spooler finds the file. */
 static void a_leftover_of_a_rotation_is_removed_at_the_end(void **state)
 {
 	struct ring_build b;

@@ -60,7 +60,8 @@ static void after_a_close_all_events_are_in_the_log(void **state)
 	build_close(&b);
 }
 
-/* After flush_ms the log has the committed events of open packets. */
+/* Committed events of open packets are written to the log after at most
+ * flush_ms. */
 static void open_packets_are_flushed_in_time(void **state)
 {
 	struct ring_build b;
@@ -119,8 +120,8 @@ static void a_flight_recorder_writes_when_asked(void **state)
 	build_close(&b);
 }
 
-/* Starts a process that writes n events into b, and then dies or stops in
- * the middle of an event. */
+/* Starts a process as the VM. It writes n events into b and begins another.
+ * Then it waits to be killed, or stops itself if `kind' is SIGSTOP. */
 static pid_t start_vm(struct ring_build *b, unsigned n, int kind)
 {
 	pid_t pid = fork();
@@ -255,7 +256,8 @@ static void a_disk_that_stays_full_is_given_up_and_counted(void **state)
 	build_close(&b);
 }
 
-/* The disk is really full, and space for the totals was reserved on it. */
+/* The log is on a file system that is really full. The spooler had reserved
+ * space for the totals there. */
 static void the_totals_fit_on_a_full_disk(void **state)
 {
 	struct ring_build b;
@@ -355,7 +357,8 @@ static void the_end_of_input_is_only_a_hint(void **state)
 
 	(void)state;
 	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
-	/* Without a keeper the spooler continues to work. */
+	/* The pipe to the keeper is closed. The spooler continues to work
+	 * without a keeper. */
 	CHECK(pipe2(p, O_CLOEXEC) == 0);
 	close(p[1]);
 	pid = start(&b, getpid(), p[0]);
@@ -364,8 +367,8 @@ static void the_end_of_input_is_only_a_hint(void **state)
 	flush(&b);
 	kill(pid, SIGKILL);
 	status_of(pid);
-	/* The keeper still runs, so the spooler exits without ending the
-	 * log. */
+	/* The test still adds anchors, as a keeper that runs does. So the
+	 * spooler exits, and leaves the end of the log to the next spooler. */
 	pid = start(&b, getpid(), p[0]);
 	for (i = 0; i < 600 && !gone; i++) {
 		build_anchor(&b, 0);
@@ -508,7 +511,7 @@ static void a_node_in_another_pid_namespace_may_be_alive(void **state)
 	build_close(&b);
 }
 
-/* Sends the descriptor fd to the process that connects to s. */
+/* Accepts a connection on s, and sends the descriptor fd over it. */
 static void send_fd(int s, int fd)
 {
 	union {
@@ -559,8 +562,8 @@ static void the_descriptor_can_arrive_over_a_socket(void **state)
 	send_fd(s, b.fd);
 	await_state(&b, INV_SPOOL_RUNNING);
 	build_event(&b.p[0], 1);
-	/* The lock belongs to the spooler, not to the descriptor that was
-	 * sent. */
+	/* The spooler that received the descriptor holds the lock. Another
+	 * process cannot take it, although it has the same descriptor. */
 	assert_int_equal(inv_attach_proc(&mem, getpid(), b.fd, 0, &err),
 			 INV_EBUSY);
 	kill(pid, SIGKILL);
@@ -573,7 +576,8 @@ static void the_descriptor_can_arrive_over_a_socket(void **state)
 	build_close(&b);
 }
 
-/* Runs the program itself, with pipes like those of a port. */
+/* Runs the program inviso_spool itself. Its standard input and output are
+ * pipes, as if an Erlang port had started it. */
 static void the_program_drains_ends_and_continues(void **state)
 {
 	const char *priv = getenv("INVISO_PRIV"); // NOLINT
@@ -623,7 +627,8 @@ static void the_program_drains_ends_and_continues(void **state)
 	build_close(&b);
 }
 
-/* Like start(), but not as root, because root can open every file. */
+/* Starts a spooler like start(), but as a user without privileges, because root
+ * can open every file. */
 static pid_t start_unprivileged(const struct ring_build *b)
 {
 	pid_t vm = getpid(), pid = fork();
@@ -714,8 +719,8 @@ static void a_log_continues_when_its_directory_is_back(void **state)
 	}
 }
 
-/* If a log without rotation was removed, later events go into a new file of
- * the same name. */
+/* The file of a log without rotation was removed. Later events go into a new
+ * file with the same name. */
 static void a_removed_log_begins_again(void **state)
 {
 	struct ring_build b;
@@ -818,8 +823,8 @@ int main(void)
 		TEST(a_log_continues_when_its_directory_is_back),
 		TEST(a_removed_log_begins_again),
 		TEST(a_ring_file_keeps_events_while_the_disk_is_full),
-		/* This test is the last one, because it changes the mount
-		 * namespace. */
+		/* This test must be the last one, because it changes the mount
+		 * namespace of the process. */
 		TEST(the_totals_fit_on_a_full_disk),
 	};
 

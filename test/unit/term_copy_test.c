@@ -10,9 +10,9 @@
 
 #include "term/print.h"
 
-/* Numbers from 0: a pid, an atom, nodes that are printed as 9, 5, 7 and 5 again,
- * and ok:ok/1, in the order of definition. The newest is the first in
- * memory. */
+/* The entries 0 to 6 of the dictionary: a pid, an atom, four nodes with the
+ * printed numbers 9, 5, 7 and 5, and the function ok:ok/1. The newest
+ * definition is the first in memory. */
 static const uint8_t defs[] = {
 	INV_DEF_FUNCTION, 3, 1,	  1,   1,   /* 6 */
 	INV_DEF_NODE,	  3, 5,	  2,   'c', /* 5 */
@@ -53,13 +53,14 @@ static void nodes_are_found(void **state)
 	check_node(&d, 7, 'd');
 	check_node(&d, 6, 0);
 	check_node(&d, 10, 0);
-	/* The dictionary is empty after an error. */
+	/* After an error, the dictionary is empty. */
 	assert_int_not_equal(inv_dict_parse(&d, defs, 7, NULL), 0);
 	check_node(&d, 5, 0);
 	inv_dict_release(&d);
 }
 
-/* Copies terms, and reads the copy when the packet is gone. */
+/* Copies the terms and frees their packet. Then checks that the copy is printed
+ * as `expected'. */
 static void copy(struct inv_copier *c, struct inv_dict *to,
 		 const uint8_t *terms, size_t n, const char *expected)
 {
@@ -101,7 +102,8 @@ static void copies_have_what_they_use(void **state)
 	assert_null(inv_dict_node(&to, 9));
 	copy(&c, &to, two, sizeof(two), "{<9.2.0>,<0.88.0>}");
 	copy(&c, &to, three, sizeof(three), "{{ok,ok,1},{ok,ok,[7]}}");
-	/* The second copy has nothing of the first one. */
+	/* The dictionary of the second copy has no entries from the first
+	 * copy. */
 	assert_null(inv_dict_node(&to, 9));
 	copy(&c, &to, two, sizeof(two), "{<9.2.0>,<0.88.0>}");
 	assert_null(inv_dict_node(&to, 5));

@@ -164,7 +164,8 @@ static const struct {
 	{ INV_ENC_PACKED, BYTES("\xcf\x00\x09"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\xd2\x01\x01\x01"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\xd2\x81\x01\x01\x01"), INV_EDAMAGED },
-	/* These cuts do not fit their containers. */
+	/* Each cut says that it is in a container of another kind than the one
+	 * it is in. */
 	{ INV_ENC_PACKED, BYTES("\xc8\x01\x02"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\x82\xc8\x03\x02"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\x82\xc8\x07\x00"), INV_EDAMAGED },
@@ -231,8 +232,8 @@ static void a_fun_cannot_reach_beyond_its_own_size(void **state)
 	char fun[64] = "\x70\0\0\0\x1e";
 
 	(void)state;
-	/* The size 30 is 4 + 25 + 1, so there is no space for the module's
-	 * name. */
+	/* The fun has a size of 30 bytes: 4 + 25 + 1. So there is no space for
+	 * the module's name. */
 	memcpy(fun + 5 + 25, "\x77\1m\x61\1\x61\1", 7);
 	inv_cursor_init(&cursor, INV_ENC_ETF, NULL, fun, sizeof(fun));
 	assert_int_equal(inv_cursor_skip(&cursor), INV_EDAMAGED);
@@ -302,7 +303,8 @@ static void atoms_are_known_by_their_name(void **state)
 	assert_false(inv_token_is(&tok, ""));
 }
 
-/* 0: m, 1: f, 2: m:f/2, 3: m:f/0, 4: a function without atoms */
+/* The dictionary: 0 is m, 1 is f, 2 is m:f/2, 3 is m:f/0, and 4 is a function
+ * whose module and name are not in the dictionary. */
 static const uint8_t functions[] = {
 	INV_DEF_FUNCTION,
 	3,
@@ -327,7 +329,7 @@ static const uint8_t functions[] = {
 	'm',
 };
 
-/* Prints the tokens of terms: a letter, and numbers. */
+/* Writes each token of the terms as a letter for its kind, and its numbers. */
 static void tokens(char *w, const char *terms, size_t len)
 {
 	static const char letter[] = " iBFapPRbsntLM>EFTHC";

@@ -117,8 +117,9 @@ static void invalid_definitions_are_refused(void **state)
 
 static void functions_name_their_atoms(void **state)
 {
-	/* 0: m, 1: f, 2: m:f/3, 3: a function whose atom is a function, 4: a
-	 * function without atoms, 5: m:f/3 again */
+	/* The entries: 0 is m, 1 is f, 2 is m:f/3, 3 is a function whose name
+	 * is not an atom but a function, 4 is a function whose atoms are not in
+	 * the dictionary, and 5 is m:f/3 again. */
 	static const char defs[] = "\x05\x03\x00\x01\x03"
 				   "\x05\x03\x63\x64\x03"
 				   "\x05\x03\x00\x02\x03"

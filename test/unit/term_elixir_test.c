@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elixir's syntax where the VM cannot make the term: cuts, names as texts, and
- * the bound on nesting. test/ct/inviso_print_SUITE.erl has other terms. */
+/* Prints terms in Elixir's syntax that a VM cannot make: terms that are cut,
+ * names as texts, and terms at the bound on nesting.
+ * test/ct/inviso_print_SUITE.erl tests the other terms. */
 #include "term/print.h"
 
 #include <setjmp.h>
@@ -43,7 +44,8 @@ static void assert_prints(const uint8_t *p, size_t len, uint32_t depth,
 	const struct inv_print_opts o = { .syntax = INV_SYNTAX_ELIXIR,
 					  .depth = depth };
 
-	/* With any byte missing at the end it is an error, and nothing else. */
+	/* If bytes are missing at the end of the term, printing returns an
+	 * error. */
 	for (size_t n = 1; n < len; n++) {
 		inv_cursor_init(&cursor, INV_ENC_PACKED, &dict, p, n);
 		inv_buf_reset(&out);

@@ -36,7 +36,7 @@ static void check(enum inv_enc enc, const struct inv_dict *dict,
 	inv_buf_release(&out);
 }
 
-/* Terms in the external format are unchanged. */
+/* These terms are in the external format, and are written as they are read. */
 static const struct pair same[] = {
 	{ BYTES("\x61\xff"), 0, 0 },
 	{ BYTES("\x62\x00\x00\x01\x00"), 0, 0 },
@@ -63,7 +63,7 @@ static void external_terms_are_unchanged(void **state)
 		check(INV_ENC_ETF, NULL, &same[i]);
 }
 
-/* The tuple has 300 elements, so its size takes four bytes. */
+/* The size of a tuple of 300 elements needs four bytes. */
 static void a_large_tuple_has_its_size(void **state)
 {
 	char bytes[5 + 300] = "\x69\0\0\x01\x2c";
@@ -76,8 +76,8 @@ static void a_large_tuple_has_its_size(void **state)
 
 #define HOLE "\x77\x03..."
 static const struct pair cuts[] = {
-	/* The cuts are in [1|CUT], in {1,CUT of 2}, in a map's second pair,
-	 * in a list of bytes. */
+	/* The lists [1|CUT] and {1,CUT of 2 elements}, a map whose second value
+	 * is cut, and a list of bytes that is cut. */
 	{ BYTES("\xc6\x01\xc8\x03\x05"),
 	  BYTES("\x6c\0\0\0\x02\x61\x01" HOLE "\x6a") },
 	{ BYTES("\x83\x01\xc8\x01\x02"), BYTES("\x68\x02\x61\x01" HOLE) },
@@ -87,8 +87,8 @@ static const struct pair cuts[] = {
 		"a\x04\x07"),
 	  BYTES("\x6c\0\0\0\x02\x61"
 		"a" HOLE "\x6a") },
-	/* The next tokens are a whole term, a binary, and text that the VM has
-	 * printed. */
+	/* A whole term that was not recorded, a cut binary, and a cut text that
+	 * the VM has printed. */
 	{ BYTES("\xd4\x07\x00"), BYTES(HOLE) },
 	{ BYTES("\xcc\x50\x02hi"), BYTES("\x6d\0\0\0\x02hi") },
 	{ BYTES("\xd3\x05#Fun<"), BYTES("\x6d\0\0\0\x05#Fun<") },
@@ -102,8 +102,9 @@ static void cut_terms_are_three_dots(void **state)
 }
 
 /*
- * A pid of the recording node, a pid of another node (the packet has the node's
- * name), a port, and a reference (ETF has its numbers in the opposite order).
+ * A pid of the recording node, a pid of another node, a port, and a reference.
+ * The packet has the name of the other node. The external format has the
+ * numbers of a reference in the opposite order.
  */
 static const struct pair ids[] = {
 	{ BYTES("\x40"), BYTES("\x58\x77\x03"
@@ -121,8 +122,8 @@ static const struct pair ids[] = {
 				       "\0\0\0\0\0\0\0\x05\0\0\0\x07") },
 };
 
-/* Definitions from the newest to the oldest: node 10 is b@h of creation 9,
- * and <0.88.1>. */
+/* The definitions, the newest first: node 10 is b@h with creation 9, and entry
+ * 0 is the pid <0.88.1>. */
 static const uint8_t definitions[] = { INV_DEF_NODE, 5, 10, 9, 'b', '@', 'h',
 				       INV_DEF_PID,  2, 88, 1 };
 

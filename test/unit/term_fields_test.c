@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records are printed with the names of their fields; deep terms in part. */
+/* Records are printed with the names of their fields. Records below the bound
+ * on depth are printed without some of their parts. */
 #include "term/fields.h"
 
 #include <setjmp.h>
@@ -48,7 +49,8 @@ static int end(void **state)
 	return 0;
 }
 
-/* Adds #name{a, b}, or with `names' of other fields. */
+/* Adds a definition of the record `name' with n fields. `names' has each
+ * field's name after its length. */
 static void add(struct inv_fields *f, const char *module, const char *name,
 		uint32_t n, const char *names)
 {
@@ -59,7 +61,8 @@ static void add(struct inv_fields *f, const char *module, const char *name,
 			 0);
 }
 
-/* Both printers print this text for the term. */
+/* Checks that the term is printed as `expected', by inv_term_print and by
+ * inv_term_print_token. */
 static void assert_prints(const uint8_t *p, size_t len,
 			  const struct inv_print_opts *o, const char *expected)
 {
@@ -101,11 +104,12 @@ static void records_have_names(void **state)
 	PRINTS(&o, "#order{id = 7,items = [#item{'Big one' = m},{item}]}",
 	       TUPLE(3), ATOM(0), 7, INV_T_LIST, TUPLE(2), ATOM(1), ATOM(4),
 	       TUPLE(1), ATOM(1), INV_T_END);
-	/* Another number of elements, another tag, no atom, an empty tuple. */
+	/* These are not printed as records: tuples with another number of
+	 * elements, another tag or no tag, and an empty tuple. */
 	PRINTS(&o, "{{order,1},{order,1,2,3},{id,1,2},{7,item},{}}", TUPLE(5),
 	       TUPLE(2), ATOM(0), 1, TUPLE(4), ATOM(0), 1, 2, 3, TUPLE(3),
 	       ATOM(2), 1, 2, TUPLE(2), 7, ATOM(1), TUPLE(0));
-	/* Maps, strings, and a record as a key. */
+	/* The record is a key of a map, and has a string as a field. */
 	PRINTS(&o, "#{#item{'Big one' = \"a\"} => #item{'Big one' = <<>>}}",
 	       INV_T_MAP, 1, TUPLE(2), ATOM(1), INV_T_STRING_SMALL, 'a',
 	       TUPLE(2), ATOM(1), INV_T_BINARY_SMALL);
@@ -123,7 +127,8 @@ static void the_module_decides(void **state)
 	add(&fields, "n", "order", 1, "\x01n");
 	add(&fields, "m", "item", 1, "\x01x");
 	add(&fields, "n", "item", 1, "\x01x");
-	/* Two modules define the record differently. */
+	/* Two modules define the record `order' with different fields, so it is
+	 * printed as a tuple. */
 	PRINTS(&o, "{order,1}", TUPLE(2), ATOM(0), 1);
 	PRINTS(&o, "#item{x = 1}", TUPLE(2), ATOM(1), 1);
 	o.module = (const uint8_t *)"n";
@@ -132,7 +137,8 @@ static void the_module_decides(void **state)
 	/* A later definition of the same module replaces the earlier one. */
 	add(&fields, "n", "order", 1, "\x01z");
 	PRINTS(&o, "#order{z = 1}", TUPLE(2), ATOM(0), 1);
-	/* Definitions that the user has given have precedence. */
+	/* A definition that the user gave has precedence over those of
+	 * modules. */
 	add(&given, "", "order", 1, "\x01g");
 	PRINTS(&o, "#order{g = 1}", TUPLE(2), ATOM(0), 1);
 	o.module = (const uint8_t *)"x";

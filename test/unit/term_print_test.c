@@ -11,13 +11,13 @@
 #include <cmocka.h>
 
 /*
- * The expected texts were printed by a VM. The suite
- * test/ct/inviso_print_SUITE.erl compares many more terms with a live VM. Only
- * this test has cut terms, because the VM does not print such terms.
+ * The expected texts are what a VM printed. The suite
+ * test/ct/inviso_print_SUITE.erl compares many more terms with a live VM. Cut
+ * terms are only in this test, because a VM has no such terms.
  */
 
-/* The dictionary: 0 ok, 1 'A b', 2 é, 3 <0.10.128>, 4 #Port<0.300>, 5 node
- * 3, 6 maybe. */
+/* The dictionary: 0 is ok, 1 is 'A b', 2 is é, 3 is <0.10.128>, 4 is
+ * #Port<0.300>, 5 is node 3, and 6 is maybe. */
 static const char definitions[] = "\x01\x05"
 				  "maybe"
 				  "\x04\x05\x03\x02"
@@ -369,7 +369,7 @@ static void terms_within_a_container_are_printed_one_by_one(void **state)
 	assert_int_equal(inv_term_print_token(&cursor, &tok, &out, &w), 0);
 	inv_buf_putc(&out, ' ');
 	assert_int_equal(inv_term_print(&cursor, &out, &w), 0);
-	/* An END alone is not a term. */
+	/* The next token is an END, so there is no term to print. */
 	assert_int_equal(inv_term_print(&cursor, &out, &w), INV_END);
 	assert_int_equal(inv_cursor_depth(&cursor), 0);
 	inv_buf_putc(&out, ' ');

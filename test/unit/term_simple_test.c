@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For random packed terms, the printer for simple terms prints the same as the
- * other printer, or nothing. */
+/* inv_simple_print is a quick printer for simple terms. For random packed
+ * terms, it prints the same text as inv_term_print, or nothing. */
 #include "term/simple.h"
 
 #include <setjmp.h>
@@ -43,7 +43,8 @@ static void put_varint(uint64_t v)
 	inv_buf_put(&terms, b, (size_t)(inv_varint_put(b, v) - b));
 }
 
-/* Mostly text, so that strings and binaries are often simple. */
+/* Appends n bytes. In three of four cases all of them are printable, so that
+ * strings and binaries are often simple. */
 static void put_bytes(unsigned n)
 {
 	unsigned odd = chance(4);
@@ -87,7 +88,8 @@ static void list(unsigned depth)
 	}
 }
 
-/* Entry 5 is x:ok/2, entry 6 is ok:x/0. */
+/* Appends a call. Entry 5 of the dictionary is x:ok/2, and entry 6 is
+ * ok:x/0. */
 static void apply(unsigned depth)
 {
 	unsigned entry = 5 + chance(2);
@@ -201,7 +203,7 @@ static void start(void)
 	inv_cursor_init(&cursor, INV_ENC_PACKED, &dict, terms.data, terms.len);
 }
 
-/* The text needs no escape in JSON. */
+/* Checks that the text needs no escapes in JSON. */
 static void assert_plain(const struct inv_buf *text)
 {
 	for (size_t i = 0; i < text->len; i++)
@@ -209,7 +211,8 @@ static void assert_plain(const struct inv_buf *text)
 			    text->data[i] != '"' && text->data[i] != '\\');
 }
 
-/* Returns true if the term was simple. */
+/* Prints the term with both printers, and compares. Returns true if the term is
+ * simple. */
 static bool compare(const struct inv_print_opts *o)
 {
 	struct inv_token tok;
@@ -300,8 +303,8 @@ static void random_terms_are_printed_alike(void **state)
 	assert_true(simple > 50000 && simple < 190000);
 }
 
-/* Prints the elements of a tuple, each with inv_simple_print if that is
- * possible. Returns the result of the cursor. */
+/* Prints the elements of a tuple. If `simply' is true, uses inv_simple_print
+ * for each element that is simple. Returns the result of the cursor. */
 static int print_elements(struct inv_buf *out, bool simply)
 {
 	struct inv_token tok;
@@ -321,7 +324,8 @@ static int print_elements(struct inv_buf *out, bool simply)
 	return rc;
 }
 
-/* The cursor is in a tuple, between its elements. */
+/* The printers also print the same text if the cursor is inside a tuple,
+ * between two elements. */
 static void elements_are_printed_alike(void **state)
 {
 	int rc;
@@ -344,7 +348,7 @@ static void elements_are_printed_alike(void **state)
 	}
 }
 
-/* Atoms in quotes are simple, unless they need an escape. */
+/* Atoms with quotes are simple, unless they need escapes. */
 static void quoted_atoms(void **state)
 {
 	static const uint8_t defs[] = {
@@ -361,8 +365,8 @@ static void quoted_atoms(void **state)
 	}
 }
 
-/* Every byte at every place of a binary and of a string. Text without escapes is
- * simple. */
+/* Tries every byte at every place of a binary and of a string. A text that
+ * needs no escapes is simple. */
 static void each_byte_is_printed_alike(void **state)
 {
 	uint8_t text[20];
@@ -440,7 +444,7 @@ static void elements_have_their_ends(void **state)
 		inv_simple_count(terms.data, terms.data + terms.len - 1, &n));
 }
 
-/* Like the function above, for the arguments of an APPLY. */
+/* Tests inv_simple_print_elements with the arguments of an APPLY. */
 static void arguments_have_their_ends(void **state)
 {
 	struct inv_dict_function f;
@@ -468,7 +472,8 @@ static void arguments_have_their_ends(void **state)
 		assert_int_equal(inv_cursor_next(&cursor, &tok), 0);
 		assert_int_equal(tok.i, 9);
 	}
-	/* Arguments that are not simple are read with tokens instead. */
+	/* If the arguments are not simple, the function returns false, and the
+	 * caller reads them with inv_cursor_next. */
 	terms.data[2] = INV_T_HOLE;
 	inv_buf_put(&terms, "\x00", 1);
 	start();

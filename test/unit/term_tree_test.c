@@ -150,7 +150,8 @@ static void text_can_be_written_in_other_ways(void **state)
 			assert_string_equal(text_of(parse(pairs[i].text)),
 					    pairs[i].same);
 		} else if (strstr(pairs[i].text, "=>1")) {
-			/* Equal keys are no error: the last value is kept. */
+			/* Equal keys in a map are no error. The map has the
+			 * last value. */
 			assert_int_equal(rc, 0);
 		} else {
 			assert_int_equal(rc, INV_EINVAL);
@@ -232,8 +233,8 @@ static void numbers_are_the_same_in_more_than_one_way(void **state)
 	assert_int_equal(cmp(zero, minus_zero, INV_CMP_EXACT), 0);
 	assert_int_equal(cmp(zero, minus_zero, INV_CMP_EXACT | INV_CMP_ZEROS),
 			 1);
-	/* Keys are always compared exactly. The argument decides only how
-	 * values are compared. */
+	/* The keys of maps are always compared exactly. The last argument of
+	 * cmp decides only how values are compared. */
 	assert_int_equal(cmp(parse("#{a => 1}"), parse("#{a => 1.0}"), 0), 0);
 	assert_int_equal(cmp(parse("#{1 => a}"), parse("#{1.0 => a}"), 0), -1);
 }
@@ -266,7 +267,8 @@ static void maps_are_found_by_their_keys(void **state)
 	assert_int_equal(got, 0);
 }
 
-/* Like in Erlang, the last of the values of equal keys is kept. */
+/* If a map has several values for equal keys, the last value is kept, as in
+ * Erlang. */
 static void the_last_of_equal_keys_is_kept(void **state)
 {
 	enum {
@@ -348,7 +350,8 @@ static void missing_terms_are_holes(void **state)
 	assert_string_equal(text_of(t), "[1|...]");
 	assert_int_equal(inv_tree_cmp(t, parse("[1,2]"), 0, &steps, &r),
 			 INV_EUNKNOWN);
-	/* An element before the cut or another type decides the comparison. */
+	/* The comparison needs no elements after the cut if an earlier element
+	 * differs, or if the other term is not a list. */
 	assert_int_equal(cmp(t, parse("[2,2]"), 0), -1);
 	assert_int_equal(cmp(t, parse("[1|a]"), 0), 1);
 	/* The term is #{1 => 2, ...(1 more)}. */

@@ -106,7 +106,8 @@ static void uptimes(void **state)
 
 /* --- the grid ----------------------------------------------------------------------- */
 
-/* Wide characters take two columns, and are never cut in half. */
+/* A wide character takes two columns. If only one column is left, the whole
+ * character is left out. */
 static void characters(void **state)
 {
 	(void)state;
@@ -121,7 +122,7 @@ static void characters(void **state)
 	assert_string_equal(line(2), "né ~    東");
 }
 
-/* Nothing that a node sends can control the terminal or hide text. */
+/* Texts from a node cannot control the terminal or hide other text. */
 static void hostile(void **state)
 {
 	(void)state;
@@ -223,9 +224,10 @@ static void order(void **state)
 	assert_string_equal(at(1), "slow");
 	inv_board_sort(&top, INV_TOP_BY_MEMORY);
 	assert_string_equal(at(0), "large");
-	/* It does not know the memory. */
+	/* The memory of the process `full' is unknown, so `full' is last. */
 	assert_string_equal(at(3), "full");
-	/* Messages are not counted, and functions have another table. */
+	/* This screen has no counts of messages, and times of functions are in
+	 * another table. So neither order is possible here. */
 	inv_board_sort(&top, INV_TOP_BY_MESSAGES);
 	inv_board_sort(&top, INV_TOP_BY_P99);
 	assert_int_equal(top.by[INV_TOP_PROCESSES], INV_TOP_BY_MEMORY);
@@ -240,7 +242,8 @@ static void order(void **state)
 	assert_int_equal(top.rows[INV_TOP_PROCESSES].n, N_SOME);
 }
 
-/* The chosen row stays chosen when the order changes, except the first one. */
+/* When the order of rows changes, the row that the user chose stays chosen. But
+ * if the user chose the first row, the new first row is chosen. */
 static void choice(void **state)
 {
 	struct process later[N_SOME];
@@ -274,12 +277,13 @@ static void speeds(void **state)
 	assert_true(top.nodes[0].reductions < 0);
 	measured(0, 12, 7000, some, N_SOME);
 	assert_true(top.nodes[0].reductions == 3000);
-	/* The counter of another VM of this name. */
+	/* The count of reductions is smaller than before: another VM now has
+	 * this name. */
 	measured(0, 14, 10, some, N_SOME);
 	assert_true(top.nodes[0].reductions == -1);
 }
 
-/* Ranks as inv_ranking_make returns them. */
+/* Gives the board a ranking with one rank, as inv_ranking_make makes it. */
 static void counted(int (*take)(struct inv_board *, const struct inv_ranking *,
 				const struct inv_flow *, uint64_t),
 		    enum inv_count_of of, const char *key, uint64_t n,
@@ -319,7 +323,7 @@ static void functions(void **state)
 	f = inv_board_chosen(&top)->function;
 	assert_true(f->speed == 100);
 	assert_int_equal(f->n, 700);
-	/* The nodes have not noted anything since. */
+	/* The nodes have reported no newer counts, so the speed stays. */
 	counted(inv_board_timed, INV_COUNT_FUNCTION, "shop:pay/2", 700, 3000);
 	f = inv_board_chosen(&top)->function;
 	assert_true(f->speed == 100);
@@ -330,8 +334,8 @@ static void functions(void **state)
 	assert_int_equal(inv_board_chosen(&top)->node, INV_TOP_SEVERAL);
 }
 
-/* A process that gets messages is a row even if the node reports nothing else
- * about it. */
+/* A process with messages is in a row, even if it is not among the processes
+ * that the gauge reports. */
 static void messages(void **state)
 {
 	(void)state;
@@ -395,7 +399,8 @@ static void of_80_by_24(void **state)
 	assert_false(has_line("<0.3.0>"));
 }
 
-/* The chosen row is visible in all sizes, and no size does harm. */
+/* At every size of the screen, drawing does no harm. The chosen row is always
+ * visible. */
 static void sizes(void **state)
 {
 	(void)state;

@@ -16,12 +16,14 @@
 #define PLACES 8u
 #define THREADS 4u
 
-/* Words of the form that the VM uses for pids. */
+/* The word that the VM uses for the pid with the number n. */
 #define PID(n) ((uint64_t)(n) << 4 | 3)
 
 static struct inv_kept *k;
-static uint32_t lost; /* how many calls the last begin or end found lost */
-static uint32_t gone; /* the function whose calls are gone */
+static uint32_t lost; /* how many open calls the last begin or end removed as
+			 lost */
+static uint32_t gone; /* the function whose ends will not be reported any
+			 more */
 
 static int set_up_with(uint64_t bytes)
 {
@@ -36,7 +38,7 @@ static int set_up(void **state)
 	return set_up_with(1u << 20);
 }
 
-/* One of the 64 blocks is not used, so there is room for 63 calls. */
+/* Makes memory of 64 blocks. One of them is never used, so 63 calls fit. */
 static int set_up_small(void **state)
 {
 	(void)state;
@@ -61,7 +63,7 @@ static struct inv_kept_call *begin(uint32_t thread, uint32_t pid,
 	return call;
 }
 
-/* Returns how long the call took up to `ns', or 0 if it did not begin. */
+/* Ends the call at `ns'. Returns how long it took, or 0 if it is not found. */
 static uint64_t end(uint32_t thread, uint32_t pid, uint32_t function,
 		    uint64_t ns)
 {
@@ -107,7 +109,8 @@ static void calls_nest(void **state)
 	assert_int_equal(end(0, 1, 7, 130), 20);
 	assert_int_equal(inv_kept_end(k, 0, PID(1), 7, &call, &lost),
 			 INV_KEPT_FOUND);
-	/* Only the time of calls directly inside the call counts. */
+	/* The call of 8 was inside another call of 7. So only the 20 ns of that
+	 * call count as inner time here. */
 	assert_int_equal(call->inner_ns, 20);
 	assert_int_equal(call->ns, 100);
 	assert_int_equal(lost, 0);
@@ -115,7 +118,8 @@ static void calls_nest(void **state)
 	assert_int_equal(found(1, 7), INV_KEPT_UNKNOWN);
 }
 
-/* The calls above the call that ends count as lost. */
+/* When an outer call ends, the calls inside it that have not ended are removed,
+ * and count as lost. */
 static void missing_ends(void **state)
 {
 	(void)state;
@@ -128,7 +132,8 @@ static void missing_ends(void **state)
 	assert_int_equal(lost, 2);
 }
 
-/* Calls that the caller does not count are removed like others. */
+/* A call without the mark INV_KEPT_COUNTED is removed like other calls, but
+ * does not count as lost. */
 static void not_all_are_counted(void **state)
 {
 	(void)state;
@@ -182,7 +187,8 @@ static void bytes_of_any_length(void **state)
 	put_and_get(300000);
 }
 
-/* What does not fit is refused, and nothing is lost with it. */
+/* Bytes that do not fit are refused. The call itself is kept, and no block is
+ * lost. */
 static void no_room_for_bytes(void **state)
 {
 	static const uint8_t bytes[64 * INV_KEPT_BLOCK];
@@ -199,7 +205,8 @@ static void no_room_for_bytes(void **state)
 	}
 }
 
-/* Ends of calls without room are not taken for those of others. */
+/* If a call found no room when it began, its end is not taken for the end of
+ * another call. */
 static void no_room_for_calls(void **state)
 {
 	(void)state;
@@ -217,7 +224,7 @@ static void no_room_for_calls(void **state)
 	}
 }
 
-/* One process cannot take all blocks. */
+/* One process cannot use all blocks: at most INV_KEPT_PROCESS. */
 static void a_process_has_a_bound(void **state)
 {
 	uint32_t n = 0;
@@ -272,7 +279,8 @@ static void sweeping_dead_processes(void **state)
 		n += inv_kept_mark(k, is_dead, &dead, &at, 3, entries + n, 2);
 	assert_int_equal(at, PLACES);
 	assert_int_equal(n, 1);
-	/* Until the entry's calls are freed, no process has the entry. */
+	/* inv_kept_mark has taken the entry. Until inv_kept_reap frees its
+	 * calls, no process can use the entry. */
 	assert_int_equal(found(3, 1), INV_KEPT_UNKNOWN);
 	assert_null(begin(0, 3, 1, 1));
 	assert_null(inv_kept_exit(k, PID(3)));
@@ -284,7 +292,8 @@ static void sweeping_dead_processes(void **state)
 	assert_int_equal(lost, 0);
 }
 
-/* When a function is gone, later ends are not taken for those of older calls. */
+/* The process has open calls that found no room. So inv_kept_forget removes all
+ * its calls: it is unknown which ends will still be reported. */
 static void gone_functions_and_no_room(void **state)
 {
 	(void)state;
@@ -297,7 +306,8 @@ static void gone_functions_and_no_room(void **state)
 	assert_int_equal(found(1, 1), INV_KEPT_UNKNOWN);
 }
 
-/* Returns how many blocks are free, and begins that many calls. */
+/* Begins calls of the process until all blocks are used. Returns the number of
+ * calls. */
 static uint32_t fill(uint32_t pid)
 {
 	uint32_t n = 0;
@@ -315,7 +325,8 @@ static void drain(uint32_t pid, uint32_t n)
 		assert_int_equal(end(0, pid, 9, 2), 1);
 }
 
-/* Calls inside calls without room are kept when there is room again. */
+/* A call that found no room may contain calls that begin when there is room
+ * again. These inner calls are kept. */
 static void room_inside_calls_without_room(void **state)
 {
 	uint32_t n;
@@ -338,8 +349,8 @@ static void room_inside_calls_without_room(void **state)
 	assert_int_equal(found(1, 1), INV_KEPT_UNKNOWN);
 }
 
-/* If ends are missing, a call that may have found no room is not taken for an
- * older call of its function. */
+/* Ends are missing, and a call of the function found no room. The end of this
+ * call must not be taken for the end of an older call of the function. */
 static void missing_ends_around_a_gap(void **state)
 {
 	uint32_t n;
@@ -354,13 +365,14 @@ static void missing_ends_around_a_gap(void **state)
 	begin(0, 1, 3, 31);
 	assert_int_equal(found(1, 7), INV_KEPT_UNKNOWN);
 	assert_int_equal(lost, 0);
-	/* The end of the call at 20, and then that of the call at 10. */
+	/* The call at 20 ends, and found no room. Then the call at 10 ends. */
 	assert_int_equal(found(1, 1), INV_KEPT_NO_ROOM);
 	assert_int_equal(lost, 2);
 	assert_int_equal(end(0, 1, 1, 14), 4);
 	assert_int_equal(end(0, 1, 8, 15), 10);
 	assert_int_equal(lost, 0);
-	/* One missing end without room costs one call. */
+	/* The call at 20 found no room and ends. The call at 10 has no end, so
+	 * one call is lost. */
 	begin(0, 1, 8, 5);
 	begin(0, 1, 1, 10);
 	n = fill(2);
@@ -379,12 +391,13 @@ static void missing_ends_around_a_gap(void **state)
 #define EACH 40u
 
 /*
- * Processes move between threads: each thread takes a process, ends the calls that
- * another thread has begun for it, begins others, and gives it back. A block that
- * two calls have at the same time shows in the bytes.
+ * Processes move between threads. Each thread takes a process, ends the calls
+ * that another thread began for it, begins others, and gives the process back.
+ * If two calls had the same block at the same time, the bytes of one of them
+ * would be wrong.
  */
-static _Atomic uint32_t owner[PLACES]; /* the thread that has the process; 0:
-					  none has it */
+static _Atomic uint32_t owner[PLACES]; /* the thread that runs the process,
+					  counted from 1; 0: no thread */
 static _Atomic uint32_t refused;
 
 static void check_and_end(uint32_t thread, uint32_t pid, uint32_t *open,
@@ -408,8 +421,8 @@ static void check_and_end(uint32_t thread, uint32_t pid, uint32_t *open,
 	}
 }
 
-static uint32_t opened[PLACES]; /* how many calls the process has open; only
-				   its owner uses it */
+static uint32_t opened[PLACES]; /* how many calls the process has open; used
+				   only by the thread that runs it */
 
 static void *move(void *arg)
 {
@@ -471,16 +484,17 @@ static void many_threads(void **state)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 	for (uint32_t pid = 1; pid < PLACES; pid++)
 		check_and_end(0, pid, &opened[pid], out);
-	/* No block was lost: what other threads have cached is theirs. */
+	/* Every block is free again, or in the cache of another thread. */
 	while (begin(0, 1, 1, 1))
 		n++;
 	assert_in_range(n, 599 - (THREADS - 1) * 128, 599);
 }
 
 /*
- * Processes are swept while they still make calls. As with callbacks, each of a
- * thread's steps is between enter and leave. A block that is freed too early shows
- * in the bytes, or in the number of blocks.
+ * A thread sweeps processes while other threads still make calls for them. Each
+ * step of a thread is between enter() and leave(), as a tracer's callback would
+ * be. If a block were freed too early, bytes or the number of blocks would be
+ * wrong.
  */
 static _Atomic bool busy[THREADS];
 static _Atomic bool over;
@@ -549,7 +563,7 @@ static void *calls(void *arg)
 			has = begin_again(thread, process);
 		for (uint32_t i = 0; has && i < 5; i++)
 			has = end_again(thread, process);
-		if (!has) /* it was swept: a new process follows */
+		if (!has) /* the process was swept; continue as a new process */
 			process += (uint64_t)PLACES << 4;
 	}
 	return NULL;

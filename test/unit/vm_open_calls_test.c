@@ -13,7 +13,8 @@
 
 static struct inv_open_calls *o;
 
-/* Words of the form that the VM uses for atoms and pids. */
+/* Returns a word of the form that the VM uses for an atom; pid() returns one
+ * for a pid. */
 static uint64_t atom(uint32_t number)
 {
 	return (uint64_t)number << 6 | 11;
@@ -58,8 +59,8 @@ static bool holds(uint32_t process)
 	return inv_open_calls_hold(o, pid(process));
 }
 
-/* The process makes the call that reaches the limit. Returns the function that
- * is stopped. */
+/* Makes the call with which the process reaches the limit. Returns the function
+ * whose ends the tracer no longer records then. */
 static uint32_t reach(uint32_t number, uint32_t process)
 {
 	struct inv_stopped_call s;
@@ -119,13 +120,14 @@ static void a_process_at_the_limit_is_held_until_release(void **state)
 	begin(5, 1, LIMIT - 1);
 	assert_int_equal(reach(5, 1), 5);
 	assert_false(holds(2));
-	/* From now on ends of the function are not recorded in any process. */
+	/* The function is stopped, so its ends are not recorded any more, in
+	 * any process. */
 	assert_false(inv_open_calls_end(o, f, pid(2)));
 	release(5);
 	assert_false(holds(1));
 	assert_false(inv_open_calls_begin(o, f, pid(1)));
 	assert_false(inv_open_calls_end(o, f, pid(1)));
-	/* The counts of the other functions begin at 0. */
+	/* The counts of open calls of the other functions are 0 again. */
 	begin(6, 1, LIMIT - 1);
 	assert_int_equal(reach(6, 1), 6);
 }
@@ -143,8 +145,8 @@ static void the_function_with_most_calls_is_stopped(void **state)
 	assert_int_equal(reach(7, 1), 6);
 }
 
-/* Two processes are held because of the same function. One release of the
- * function frees both. */
+/* Two processes are held (their calls are left out) because of the same
+ * function. When this function is released, both continue. */
 static void two_processes_are_held_for_one_function(void **state)
 {
 	struct inv_open_function *f = function(5);
@@ -160,7 +162,8 @@ static void two_processes_are_held_for_one_function(void **state)
 	assert_false(holds(2));
 }
 
-/* An entry counts the calls of only a few functions separately. */
+/* The entry of a process counts the calls of only a few functions
+ * separately. */
 static void many_functions(void **state)
 {
 	struct inv_stopped_call s;
@@ -177,13 +180,15 @@ static void many_functions(void **state)
 	assert_int_equal(reach(500, 1), 500);
 	release(500);
 	assert_false(holds(1));
-	/* The remaining open calls are calls of the counted functions. */
+	/* After the release, the open calls that remain are those of functions
+	 * with a count of their own. */
 	begin(10, 1, LIMIT / 2);
 	assert_false(holds(1));
 	assert_false(inv_open_calls_stopped(o, &at, &s));
 }
 
-/* A process gets the place of a dead process, and inherits nothing from it. */
+/* A process whose entry in the table belonged to a dead process begins without
+ * open calls. */
 static void a_new_process_begins_with_none(void **state)
 {
 	(void)state;
@@ -238,7 +243,8 @@ static void a_full_table_takes_no_more_functions(void **state)
 	assert_non_null(inv_open_calls_find(o, &f));
 }
 
-/* The ends of calls are wanted if the calls were, innermost first. */
+/* The end of a call is recorded if the call is. Ends come in the reverse order
+ * of calls, so the innermost call is the first. */
 static void wanted_calls_have_wanted_ends(void **state)
 {
 	const uint32_t n = LIMIT - 1;

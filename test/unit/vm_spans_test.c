@@ -11,16 +11,18 @@
 
 #define PLACES 8u
 
-/* Words of the form that the VM uses for pids. */
+/* The word that the VM uses for the pid with the number n. */
 #define PID(n) ((uint64_t)(n) << 4 | 3)
 
-/* The key of a function's calls. */
+/* The key under which the calls of a function are counted. */
 #define KEY(function) ((function) + 1000u)
 
 static struct inv_spans *s;
-static uint32_t lost[10]; /* how many ends of each function were lost */
-static uint64_t lost_of;  /* the process whose ends were lost last */
-static uint32_t gone;	  /* the function whose calls are gone */
+static uint32_t lost[10]; /* for each function: how many calls were removed
+			     without an end */
+static uint64_t lost_of;  /* the process of the call that was removed last */
+static uint32_t gone;	  /* the function whose ends will not be reported any
+			     more */
 
 static void is_lost(void *arg, uint64_t process,
 		    const struct inv_spans_call *span)
@@ -46,7 +48,8 @@ static bool begin(uint32_t pid, uint32_t function, uint64_t ns)
 	return inv_spans_begin(s, &use, PID(pid), &span);
 }
 
-/* Returns when the call began, or 0 if it has no beginning. */
+/* Ends a call. Returns the time at which it began, or 0 if no such call is
+ * open. */
 static uint64_t end(uint32_t pid, uint32_t function)
 {
 	struct inv_spans_call span;
@@ -88,7 +91,7 @@ static void calls_nest(void **state)
 	assert_int_equal(lost[7] + lost[8], 0);
 }
 
-/* Fills the stack up to its last place, and empties it again. */
+/* Begins as many calls as the stack has places for, and ends all of them. */
 static void recursion(void **state)
 {
 	(void)state;
@@ -104,7 +107,8 @@ static void recursion(void **state)
 	assert_int_equal(lost[1] + lost[2], 0);
 }
 
-/* The ends of the calls above are missing, so these calls count as lost. */
+/* When an outer call ends, the calls inside it are removed. Their ends are
+ * missing, so they count as lost. */
 static void ends_are_missing(void **state)
 {
 	(void)state;
@@ -119,7 +123,8 @@ static void ends_are_missing(void **state)
 	assert_int_equal(end(1, 5), 0);
 }
 
-/* Another process with the same place takes over the stack. */
+/* A new process with the same place in the table takes over the stack of a dead
+ * process. */
 static void a_process_has_died(void **state)
 {
 	(void)state;
@@ -134,7 +139,8 @@ static void a_process_has_died(void **state)
 	assert_int_equal(end(1 + PLACES, 4), 50);
 }
 
-/* If a stack is full, calls are removed whose function no longer has ends. */
+/* If a stack is full, the calls of functions whose ends will not be reported
+ * are removed. */
 static void a_function_is_released(void **state)
 {
 	(void)state;

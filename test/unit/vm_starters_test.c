@@ -11,7 +11,7 @@
 
 #define PROCESSES 1024u
 
-/* Words of the form that the VM uses for local pids. */
+/* The word that the VM uses for the local pid with the number n. */
 #define PID(n) ((uint64_t)(n) << 4 | 3)
 
 static struct inv_starters *s;
@@ -58,14 +58,15 @@ static void a_received_token_is_not_stale(void **state)
 {
 	(void)state;
 	inv_starters_begin(s, PID(1));
-	/* The process receives the answer to a message that the call itself
-	 * sent. */
+	/* Inside the call, the process receives a message with a token: the
+	 * answer to a message that it sent. */
 	inv_starters_received(s, PID(1));
 	inv_starters_end(s, PID(1));
 	assert_true(inv_starters_done(s, PID(1)));
 	inv_starters_received(s, PID(1));
 	assert_false(inv_starters_done(s, PID(1)));
-	/* One call continues the request of the message. */
+	/* A start call after a message with a token continues the request of
+	 * the message. When this call has ended, the token is stale again. */
 	inv_starters_go_on(s, PID(1));
 	inv_starters_end(s, PID(1));
 	assert_true(inv_starters_done(s, PID(1)));
@@ -77,7 +78,8 @@ static void a_process_that_only_continues_is_never_done(void **state)
 	inv_starters_go_on(s, PID(1));
 	inv_starters_end(s, PID(1));
 	assert_false(inv_starters_done(s, PID(1)));
-	/* More ends than calls: the patterns were set meanwhile. */
+	/* An end without a call: the call began before the patterns were
+	 * set. */
 	inv_starters_end(s, PID(1));
 	inv_starters_begin(s, PID(1));
 	inv_starters_end(s, PID(1));
@@ -102,7 +104,8 @@ static void a_process_leaves_until_it_begins_or_receives(void **state)
 	assert_false(inv_starters_has_left(s, PID(1)));
 }
 
-/* A loop by tail calls: none of its calls ends. */
+/* A loop by tail calls has calls that never end. Their frames are counted for
+ * each process, whether the calls begin requests or not. */
 static void frames_are_counted_for_all_processes(void **state)
 {
 	unsigned i;

@@ -13,7 +13,8 @@
 
 static struct inv_tally *t;
 
-/* Words of the form that the VM uses for atoms. */
+/* Returns the key of a function m:N/2, with words of the form that the VM uses
+ * for atoms. */
 static struct inv_tally_key key(uint64_t number)
 {
 	return (struct inv_tally_key){ 7 << 6 | 11, number << 6 | 11,
@@ -40,7 +41,7 @@ struct rows {
 	uint64_t end;  /* kind of the last row that was read */
 };
 
-/* Reads in pieces of this many cells. */
+/* Reads all rows, in pieces of at most `piece' cells. */
 static struct rows rows(bool all, uint32_t piece)
 {
 	struct rows r = { 0 };
@@ -107,7 +108,8 @@ static void returns_what_has_changed(void **state)
 	(void)rows(false, 1000);
 	r = rows(false, 1000);
 	assert_int_equal(r.n, 0);
-	/* The total ends each reading, also without a change. */
+	/* The row with the total ends each reading, even if no count has
+	 * changed. */
 	assert_int_equal(r.total, 17);
 	assert_int_equal(r.end, INV_COUNT_TOTAL);
 	add(1, 1, 2);
@@ -121,7 +123,8 @@ static void returns_what_has_changed(void **state)
 	assert_int_equal(r.end, INV_COUNT_TOTAL);
 }
 
-/* A key that an earlier thread begins to count is returned with its whole sum. */
+/* A later thread counted the key first. When an earlier thread begins to count
+ * it, the row has the sum of both threads. */
 static void a_key_of_an_earlier_thread(void **state)
 {
 	struct rows r;
@@ -135,8 +138,8 @@ static void a_key_of_an_earlier_thread(void **state)
 	assert_int_equal(r.last, 5);
 }
 
-/* Two keys are different if a word, the kind or the arity differs, even if
- * they have the same hash. */
+/* Two keys are different if they differ in a word, in the kind or in the arity.
+ * This is also true if they have the same hash. */
 static void keys_differ(void **state)
 {
 	struct inv_tally_part *p = &t->parts[0];
@@ -172,7 +175,8 @@ static void beyond_the_bound(void **state)
 	assert_true(r.others >= 200);
 	assert_int_equal(r.sum + r.others, 2 * more + 1);
 	assert_int_equal(r.total, 2 * more + 1);
-	/* A key with a cell is still counted as itself. */
+	/* A key that has a cell is still counted in this cell, although no cell
+	 * is free. */
 	add(1, 0, 1);
 	assert_int_equal(rows(false, 777).n, 1);
 }

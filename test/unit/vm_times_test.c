@@ -21,7 +21,7 @@ static struct inv_tally_key key(uint64_t number)
 				       INV_COUNT_FUNCTION | 2 << 8 };
 }
 
-/* Does what a thread does at the end of a call. */
+/* Adds a value in the way in which a thread does it at the end of a call. */
 static void add(uint32_t part, uint64_t number, uint64_t ns)
 {
 	struct inv_tally_part *p = &keys->parts[part];
@@ -71,7 +71,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Each value is in its bucket, and the middle differs by 1.6 % at most. */
+/* Each value is in the bucket that inv_buckets_of returns. The middle of the
+ * bucket differs from the value by at most 1.6 %. */
 static void buckets(void **state)
 {
 	uint64_t width, low, v;
@@ -140,8 +141,8 @@ static void calls_without_a_time(void **state)
 	assert_int_equal(count(&sum), 1);
 }
 
-/* Values without a block, and keys beyond the bound, are in the row of others:
- * nothing is lost. */
+/* If no block is free for a value, or the key has no cell, the value is added
+ * to the row of the others. No value is lost. */
 static void beyond_the_bound(void **state)
 {
 	const struct inv_tally_key others = { .kind = INV_COUNT_OTHERS };
@@ -162,7 +163,8 @@ static void beyond_the_bound(void **state)
 	}
 	assert_int_equal(all + v, 3 * n);
 	assert_int_equal(all, INV_TIMES_BLOCKS);
-	/* The blocks of another thread are separate. */
+	/* A second thread has its own blocks, so its value is still added to
+	 * key 0. */
 	add(1, 0, UINT64_C(1) << 50);
 	read_key(0);
 	assert_true(sum.max == UINT64_C(1) << 50);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A library to preload: it holds threads of the tracer while the file named by
- * the environment variable HELD_THREAD exists. It holds a thread that reads the
- * time of an event, and a thread that sleeps while it waits for such threads. A
- * held thread of the first kind creates the file "$HELD_THREAD.event", and one
- * of the second kind "$HELD_THREAD.wait".
+ * A library to preload. It stops threads of the tracer as long as the file
+ * exists that the environment variable HELD_THREAD names. It stops a thread
+ * that reads the time of an event, and creates the file "$HELD_THREAD.event"
+ * then. It also stops a thread that waits for such threads in poll(), and
+ * creates the file "$HELD_THREAD.wait" then.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A foreign tracer module: sends {told, Tag, Tracee} to the pid in its state. */
+/* A tracer module other than inviso's: its state is a pid, to which it sends
+ * {told, Tag, Tracee}. */
 #include <erl_nif.h>
 
 static ERL_NIF_TERM enabled(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
