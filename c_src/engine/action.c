@@ -21,15 +21,16 @@ void inv_actions_init(ErlNifEnv *env)
 	am_true = enif_make_atom(env, "true");
 }
 
-/* One action of the session edit.slot. */
+/* One action of the session in the slot edit.slot. */
 struct action {
 	const struct inv_message *m;
 	uint32_t tracer; /* number of the session's own tracer; 0: none */
 	struct inv_edit edit;
 };
 
-/* Reads {tracer, PidOrPort} in a list of flags to set, for a session without a
- * tracer of its own. */
+/* Reads {tracer, PidOrPort}, an element of a list of flags to set. Returns
+ * false if the session has a tracer of its own, or the process or port is no
+ * tracer. */
 static bool add_tracer(struct action *a, ERL_NIF_TERM term)
 {
 	const ERL_NIF_TERM *e;
@@ -58,8 +59,8 @@ static bool add_flag(struct action *a, ERL_NIF_TERM term, uint32_t *bits)
 }
 
 /*
- * Returns false if the term is not a list of flags; like the VM, the engine
- * then changes nothing.
+ * Reads bits or a list of flags. Returns false if the term is neither; the
+ * engine then changes nothing, as the VM does.
  */
 static bool get_flags(struct action *a, ERL_NIF_TERM term, uint32_t *bits)
 {
@@ -76,9 +77,8 @@ static bool get_flags(struct action *a, ERL_NIF_TERM term, uint32_t *bits)
 }
 
 /*
- * Reads a pid, a registered name, or [] for the tracee itself. Returns false
- * for a dead process, because another process may already have its index and
- * entry.
+ * Reads a pid, a registered name, or [] for the tracee itself. Returns false if
+ * the process is dead, because another process may already have its entry.
  */
 static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
 			ERL_NIF_TERM *process)
@@ -96,9 +96,10 @@ static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
 }
 
 /*
- * Chooses the tracer for the process that the action changes: the session's
- * own, or that of {tracer, T}, or else that of the calling process. As in the
- * VM, if there is none, the action clears all flags.
+ * Chooses the tracer for the process that the action changes: the session's own
+ * tracer; otherwise that of {tracer, T} in the action; otherwise the one that
+ * the session has for the calling process. If there is none, the action clears
+ * all flags, as in the VM.
  */
 static void choose_tracer(struct action *a)
 {
@@ -115,8 +116,8 @@ static void choose_tracer(struct action *a)
 }
 
 /*
- * Applies the edit to the profile of the process. The server later clears the
- * flags in the VM that the process no longer needs.
+ * Applies the edit to the profile of the process. The server later clears in
+ * the VM the flags that the process no longer needs.
  */
 static void apply(struct action *a, ERL_NIF_TERM process)
 {
@@ -129,7 +130,8 @@ static void apply(struct action *a, ERL_NIF_TERM process)
 		inv_engine_tracer_changed(a->m->env, process);
 }
 
-/* Sets or clears `silent' if the session traces the process. */
+/* Sets or clears the session's flag `silent' on the tracee, if the session
+ * traces the tracee. */
 static void set_silent(struct action *a, ERL_NIF_TERM value)
 {
 	uint32_t number = inv_tracee_profile_of(a->m->tracee);

@@ -12,7 +12,8 @@
 #include "engine/tracee.h"
 
 /*
- * Returns the shadow stack for this call, or NULL if the process has no entry.
+ * Returns the shadow stack to which the call belongs, or NULL if the process
+ * has no entry.
  */
 static struct inv_frames *frames_of(const struct inv_message *m)
 {
@@ -30,7 +31,8 @@ static uint32_t silent(const struct inv_message *m)
 	return m->meta ? 0 : m->profile->sessions[INV_FLAG_SILENT];
 }
 
-/* Returns 0 if the term is not {M, F, Args or Arity}. */
+/* Returns a hash of the function in {M, F, Args} or {M, F, Arity}, or 0 if the
+ * term is neither. */
 static uint32_t hash(ErlNifEnv *env, ERL_NIF_TERM mfa)
 {
 	const ERL_NIF_TERM *e;
@@ -48,8 +50,8 @@ static uint32_t hash(ErlNifEnv *env, ERL_NIF_TERM mfa)
 }
 
 /*
- * Pushes a frame for a call whose end a session wants. The VM will report the
- * end.
+ * Pushes a frame for the call, if a session wants the call's end. The VM will
+ * then report the end.
  */
 static void push(const struct inv_message *m, const struct inv_verdict *v,
 		 uint32_t mask)
@@ -69,8 +71,9 @@ static void push(const struct inv_message *m, const struct inv_verdict *v,
 }
 
 /*
- * Records a call if any session has set return_to. The VM then also has a frame
- * for the call on the process's stack.
+ * Records a call on the shadow stack for return_to, if a session has set
+ * return_to on the process. The VM then also has a frame for the call on the
+ * process's stack.
  */
 static void link_call(const struct inv_message *m, const struct inv_verdict *v,
 		      uint32_t mask)
@@ -89,8 +92,9 @@ static void link_call(const struct inv_message *m, const struct inv_verdict *v,
 }
 
 /*
- * Returns true if the function called itself. Such a call counts as local,
- * because nearly all are; a global pattern does not trace local calls.
+ * Returns true if the function called itself. Such a call counts as a local
+ * call, because nearly all such calls are local. A global pattern does not
+ * trace local calls.
  */
 static bool is_recursion(const struct inv_message *m, ERL_NIF_TERM caller)
 {
@@ -126,8 +130,8 @@ void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 }
 
 /*
- * Returns true if the function that ends is not that of the top frame: then
- * another tool traces this call with erlang:trace_pattern/3.
+ * Returns true if the call that ends is not that of the top frame, but of
+ * another function: another tool traces the call with erlang:trace_pattern/3.
  */
 static bool is_of_other_tool(const struct inv_message *m,
 			     const struct inv_frames *frames)
@@ -152,7 +156,8 @@ void inv_call_end(struct inv_message *m, uint32_t mask)
 	for (left = mask; left != 0; left &= left - 1) {
 		uint32_t slot = (uint32_t)__builtin_ctz(left);
 
-		/* Skip the slot if its session is newer than the call. */
+		/* Skip the slot if its session was opened after the call
+		 * began. */
 		if (inv_session_is(slot, frame.birth))
 			inv_message_send(m, slot, 0);
 	}
@@ -165,8 +170,8 @@ void inv_call_return_to(struct inv_message *m, uint32_t mask)
 
 	mask &= inv_sessions_local();
 	/*
-	 * Returns of recorded calls are reported even if the process has lost
-	 * its flag `call'.
+	 * If a call was recorded, its return is reported even if the process
+	 * has no flag `call' any more.
 	 */
 	if (t && inv_sessions_have_callers())
 		mask = inv_chain_return(inv_tracee_chain(t),

@@ -8,9 +8,9 @@
 #include "engine/verdict.h"
 
 /*
- * Sends the event of a call to the sessions of `mask', in the thread of the
- * calling process. The mask must have the sessions that trace calls of this
- * process; for a meta traced call, all sessions.
+ * Sends the event of a call to those sessions of `mask' that want it. Runs in
+ * the thread of the calling process. `mask' must be the sessions that trace
+ * calls of this process; for a meta traced call, all sessions.
  */
 void inv_call_begin(struct inv_message *m, struct inv_verdict *v,
 		    uint32_t mask);

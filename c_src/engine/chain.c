@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/chain.h"
 
-#define MANY 64 /* how many frames one return removes at most */
+#define MANY 64 /* one return removes at most this many frames */
 
 /*
- * Makes a frame of a chain. In a chain, three fields of struct inv_call_frame
- * have other meanings: `returns' is the set of sessions that want the return,
- * `exceptions' the function that the call returns to, and `tracer' the function
- * that was called last.
+ * Makes a frame of a chain, the shadow stack for return_to. In a chain, three
+ * fields of struct inv_call_frame have other meanings: `returns' has the
+ * sessions that want the return, `exceptions' the function to which the call
+ * returns, and `tracer' the function that was called last.
  */
 static struct inv_call_frame frame(uint32_t mask, uint32_t caller,
 				   uint32_t last)
@@ -39,8 +39,8 @@ uint32_t inv_chain_return(struct inv_frames *chain, uint32_t to, uint32_t all)
 	unsigned left;
 
 	/*
-	 * A return removes one frame. An exception removes all frames up to the
-	 * function that catches it.
+	 * A return removes one frame. An exception removes several: all calls
+	 * above the function that catches it.
 	 */
 	for (left = MANY; left > 0 && inv_frames_pop(chain, &top); left--) {
 		if (left < MANY && top.exceptions != to && top.tracer == to) {

@@ -10,27 +10,28 @@
  * Finds the sessions that get a return_to event. The VM puts one frame on the
  * stack for a traced call and all its tail calls, and reports the function to
  * which that frame returns. While several sessions trace local calls, a shadow
- * stack records which sessions want which return.
+ * stack records, for each of these frames, which sessions want its return.
  *
- * The VM reports only the function to which a call returns. If two calls in a
- * row return to the same function, the second counts as a tail call of the
- * first. But if the first call called that same function, the second counts as
- * a recursion. Recursion through untraced functions is mistaken for tail calls;
- * later returns then go to all sessions that want return_to.
+ * From the caller of each call, this code guesses which calls share a frame. If
+ * two calls in a row return to the same function, the second counts as a tail
+ * call of the first. But if the first was a call of that function itself, the
+ * second counts as a recursion. Recursion through untraced functions is
+ * mistaken for tail calls. Then later returns have no frame on the shadow
+ * stack, and are sent to all sessions that want return_to.
  */
 
-/* Functions are identified by hashes; 0 means no function. */
+/* `function', `caller' and `to' are hashes of functions; 0: no function. */
 
 /*
- * Records a call of `function' that returns to `caller', for the sessions of
- * `mask'.
+ * Records a call of `function' that returns to `caller'. The sessions of `mask'
+ * want that return.
  */
 void inv_chain_call(struct inv_frames *chain, uint32_t function,
 		    uint32_t caller, uint32_t mask);
 
 /*
- * Returns the sessions that want a return to the function `to', or `all' if no
- * recorded call returns to `to'.
+ * Returns those sessions of `all' that want a return to the function `to', or
+ * `all' if no call was recorded for this return.
  */
 uint32_t inv_chain_return(struct inv_frames *chain, uint32_t to, uint32_t all);
 

@@ -9,8 +9,8 @@
 #include "engine/session.h"
 #include "engine/tracee.h"
 
-/* changed/1 returns at most this many processes, and vacate/2 clears at most this
- * many entries, so that a call of the NIF is short. */
+/* These bound the time of one call of a NIF: changed/1 returns at most
+ * CHANGED_MAX processes, and vacate/2 clears at most VACATED_MAX entries. */
 #define CHANGED_MAX 64
 #define VACATED_MAX 32768
 
@@ -30,7 +30,8 @@ void inv_engine_edit_init(ErlNifEnv *env)
 	am_new[INV_NEW_PORTS] = enif_make_atom(env, "new_ports");
 }
 
-/* Returns INV_NEWS if the term is neither new_processes nor new_ports. */
+/* Returns which kind of future tracees the atom means, or INV_NEWS if the term
+ * is neither new_processes nor new_ports. */
 static enum inv_new what_new(ERL_NIF_TERM tracee)
 {
 	unsigned what = 0;

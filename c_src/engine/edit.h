@@ -10,55 +10,67 @@
  * `new_processes' or `new_ports'.
  */
 
-/* edit(Tracee, Slot, Clear, Set, Tracer) -> Profile | full */
+/* edit(Tracee, Slot, Clear, Set, Tracer) -> Profile | full: changes the flags
+ * of the session in Slot on the tracee (struct inv_edit), and returns the
+ * number of the new profile */
 ERL_NIF_TERM inv_engine_edit(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
-/* profile_of(Tracee) -> Profile */
+/* profile_of(Tracee) -> number of the tracee's profile */
 ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
 				   const ERL_NIF_TERM argv[]);
-/* called(Pid) -> Sessions whose flag `call' the process has or had | unknown */
+/* called(Pid) -> mask of the sessions that have, or once had, the flag `call'
+ * on the process; or unknown, if the process has no entry */
 ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[]);
-/* masks(Profile) -> {Sessions of each flag, and of INV_FLAG_USED_UP} */
+/* masks(Profile) -> {Sessions, ...}: for each flag, and for INV_FLAG_USED_UP,
+ * the mask of the sessions that have it in the profile */
 ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);
-/* tracer_of(Profile, Slot) -> Number */
+/* tracer_of(Profile, Slot) -> number of the tracer that the session has in the
+ * profile, or 0 */
 ERL_NIF_TERM inv_engine_tracer_of(ErlNifEnv *env, int argc,
 				  const ERL_NIF_TERM argv[]);
 
-/* expected(Tracee) -> Sessions: see inv_tracee_expected */
+/* expected(Tracee) -> mask of the sessions whose flags the process may get by a
+ * link (inv_tracee_expected) */
 ERL_NIF_TERM inv_engine_expected(ErlNifEnv *env, int argc,
 				 const ERL_NIF_TERM argv[]);
-/* changed(Max) -> [Pid]: see inv_tracees_take_marked */
+/* changed(Max) -> [Pid]: at most Max processes whose flags in the VM may have
+ * to be changed; removes their marks (inv_tracees_take_marked) */
 ERL_NIF_TERM inv_engine_changed(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[]);
 
 /*
- * vacate(Slot, From) -> Next | 0: removes the slot's session from some entries
- * of the table; 0: the end of the table was reached
+ * vacate(Slot, From) -> Next | 0: removes the slot's session from a number of
+ * entries of the table, from index From on. Call it again with Next; 0 means
+ * that the end of the table was reached
  */
 ERL_NIF_TERM inv_engine_vacate(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[]);
 
-/* know(Tracee) -> ok: gives the tracee an entry in the table */
+/* know(Tracee) -> ok: gives the tracee an entry in the table of tracees, if it
+ * has none */
 ERL_NIF_TERM inv_engine_know(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 /*
- * unknown(New, Profile) -> ok sets the profile of tracees without an entry;
- * unknown(New) -> Profile returns it
+ * unknown(New, Profile) -> ok: sets the profile of tracees without an entry;
+ * New is new_processes or new_ports unknown(New) -> Profile: returns this
+ * profile
  */
 ERL_NIF_TERM inv_engine_unknown(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[]);
 /*
- * quiet(Send, Receive) -> ok: sets the sessions whose patterns for sent and for
- * received messages are `false'
+ * quiet(Send, Receive) -> ok: sets two masks: the sessions that want no sent
+ * messages, and those that want no received messages, because their pattern for
+ * these events is `false'
  */
 ERL_NIF_TERM inv_engine_quiet(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);
-/* calls(Local, Callers) -> ok: see inv_sessions_set_calls */
+/* calls(Local, Callers) -> ok: sets the mask of the sessions that trace local
+ * calls, and whether match specs report the caller (engine/session.h) */
 ERL_NIF_TERM inv_engine_calls(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);
-/* lost() -> {Count of each enum inv_shortage, in order} */
+/* lost() -> tuple with the count of each enum inv_shortage, in order */
 ERL_NIF_TERM inv_engine_lost(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 

@@ -22,8 +22,7 @@ static ERL_NIF_TERM am_remove;
 static ERL_NIF_TERM am_scheduler_id;
 static ERL_NIF_TERM am_trace;
 static const struct inv_engine_tag *getting_linked;
-static ERL_NIF_TERM meta; /* the state of the tracer module for meta traced
-			     functions */
+static ERL_NIF_TERM meta; /* INV_ENGINE_META as a term */
 
 void inv_engine_event_init(ErlNifEnv *env)
 {
@@ -44,8 +43,9 @@ static const struct inv_profile *profile_of(ERL_NIF_TERM id)
 }
 
 /*
- * Returns the sessions whose pattern for this message is `false'.  Patterns do
- * not apply to messages that a port receives.
+ * Returns the sessions that do not want this event, because it is a sent or
+ * received message, and their pattern for such messages is `false'.  Patterns
+ * do not apply to messages that a port receives.
  */
 static uint32_t quiet(const struct inv_engine_tag *tag, bool port)
 {
@@ -65,7 +65,8 @@ static uint32_t sessions_for(const struct inv_profile *p,
 	       ~quiet(tag, port);
 }
 
-/* Returns true if the process's calls are left out. */
+/* Returns true if the process's call is left out, because the process has
+ * reached a tracer's limit on open calls (held.h). */
 static bool is_held(ERL_NIF_TERM id, uint32_t sessions)
 {
 	struct inv_tracee *t = inv_tracee_find(id);
@@ -75,8 +76,8 @@ static bool is_held(ERL_NIF_TERM id, uint32_t sessions)
 }
 
 /*
- * Returns true if any session wants the event, or the event makes a process
- * inherit flags.
+ * Returns true if at least one session wants the event, or if the event makes a
+ * process inherit flags.
  */
 static bool wanted_event(const struct inv_engine_tag *tag, ERL_NIF_TERM id)
 {
@@ -84,7 +85,9 @@ static bool wanted_event(const struct inv_engine_tag *tag, ERL_NIF_TERM id)
 	uint32_t sessions = sessions_for(p, tag, id);
 
 	if (sessions != 0 && tag->kind == INV_KIND_CALL) {
-		/* `discard' keeps the VM from running the match spec, which
+		/* If a session's tracer refuses that the call begins a
+		 * request, and no other session wants the call, the result is
+		 * `discard': the VM then does not run the match spec, which
 		 * would set a token. */
 		if (sessions & inv_sessions_starting())
 			sessions &= ~inv_held_starts(sessions, id);
@@ -96,21 +99,22 @@ static bool wanted_event(const struct inv_engine_tag *tag, ERL_NIF_TERM id)
 		inv_inherit_links(p));
 }
 
-/* Returns true for an event that announces a new tracee. */
+/* Returns true if the event says that a process or port is new. */
 static bool is_new(const struct inv_engine_tag *tag)
 {
 	return tag->kind == INV_KIND_SPAWNED || tag->kind == INV_KIND_OPEN;
 }
 
 /*
- * Answers the VM's query trace_status; after `remove' the VM removes the tracer
- * from the process or port. For future processes id is an atom.
+ * Returns the result of enabled/3 for the tag trace_status. If it is `remove',
+ * the VM removes the tracer from the process or port. For future processes,
+ * `id' is an atom.
  *
- * For a process the answer is never `remove'; the server removes its tracer.
- * Reason: OTP 25 also queries while it handles the process's signals, to answer
- * erlang:trace_info/2. After `remove' it would still assume that `receive' is
- * traced, and call the missing tracer for the next message in the queue, which
- * crashes the node.
+ * For a process the result is never `remove'; the server removes its tracer.
+ * The reason is a bug of OTP 25, which also calls enabled/3 while the process
+ * handles its signals, for erlang:trace_info/2. If the result were `remove',
+ * the VM would still assume that `receive' is traced. It would then call the
+ * missing tracer for the next message in the queue, which crashes the node.
  */
 static ERL_NIF_TERM status(ErlNifEnv *env, ERL_NIF_TERM id, uint32_t alive)
 {
@@ -131,8 +135,8 @@ ERL_NIF_TERM inv_engine_enabled(ErlNifEnv *env, int argc,
 	if (!tag)
 		return am_discard;
 	/*
-	 * Never return `remove': the VM would keep the breakpoint, but without
-	 * a tracer.
+	 * For a meta traced function never return `remove': the function would
+	 * stay traced in the VM, but without a tracer.
 	 */
 	if (argv[1] == meta)
 		return alive ? am_trace : am_discard;
@@ -159,8 +163,8 @@ static bool is_own(const struct inv_message *m)
 }
 
 /*
- * Sends getting_linked. The VM does not report this link, because the other
- * process was not traced before.
+ * Sends getting_linked for the link event `link'. The VM does not report it,
+ * because the process to which `link' links was not traced before.
  */
 static void tell_linked(const struct inv_message *link)
 {
@@ -206,8 +210,8 @@ static bool inherit(const struct inv_message *m)
 }
 
 /*
- * Sends an event that is not a call.  Actions of match specs run before the
- * messages are sent.
+ * Sends an event that is not a call to the sessions of the mask.  Runs the
+ * actions of match specs first.
  */
 static void tell(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 {

@@ -5,18 +5,19 @@
 #include <erl_nif.h>
 
 /*
- * The callbacks of the engine's tracer module, the only tracer that the VM
- * knows. They find the sessions that want an event, and send each session's
- * tracer the message that it would get if there were no other sessions.
+ * The callbacks of the engine's tracer module. For the VM this is the only
+ * tracer; the tracers of sessions are known only to the engine. The callbacks
+ * find the sessions that want an event, and send each session's tracer the
+ * message that it would get if there were no other sessions.
  *
- * The callbacks take no lock of the engine and allocate no memory; but when
- * they send a message, the VM does both. Their work is bounded by the number of
- * sessions.
+ * The callbacks themselves take no lock and allocate no memory; but when they
+ * send a message, the VM takes locks and allocates memory. Their work is
+ * bounded by the number of sessions.
  */
 
 /*
- * The state of the tracer module: 0, or INV_ENGINE_META for meta traced
- * functions.
+ * The state that the VM passes to the callbacks: 0, or INV_ENGINE_META for
+ * calls of meta traced functions.
  */
 #define INV_ENGINE_META 1
 

@@ -52,8 +52,8 @@ static const struct known known[] = {
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
 /*
- * A hash table with open addressing. The lowest six bits of an atom's term are
- * a tag; the number of the atom is above them.
+ * The tags in a hash table with open addressing. The lowest six bits of an
+ * atom's term are the type tag; the number of the atom is above them.
  */
 #define PLACES 128
 static struct inv_engine_tag tags[PLACES];

@@ -34,16 +34,18 @@ enum inv_flag {
 	INV_FLAGS,
 	INV_FLAG_NONE = INV_FLAGS,
 	/*
-	 * Not a flag: set_on_first_spawn or set_on_first_link was used up, and
-	 * the session has no other flag on the process.
+	 * Not a flag: the session had set_on_first_spawn or set_on_first_link
+	 * on the process, the flag was cleared after the first spawn or link,
+	 * and the session has no other flag on the process.
 	 */
 	INV_FLAG_USED_UP
 };
 
-/* All flags, one bit for each. */
+/* The set of all flags, as bits. */
 #define INV_FLAGS_ALL ((UINT32_C(1) << INV_FLAGS) - 1)
 
-/* The kinds of events that the engine distinguishes; the VM has more tags. */
+/* The kinds of events that the engine handles differently. Events with other
+ * tags are INV_KIND_OTHER. */
 enum inv_kind {
 	INV_KIND_OTHER,
 	INV_KIND_CALL,
@@ -55,15 +57,18 @@ enum inv_kind {
 	INV_KIND_LINK,
 	INV_KIND_LINKED, /* getting_linked */
 	INV_KIND_OPEN,
-	INV_KIND_STATUS /* trace_status: is this process still traced? */
+	INV_KIND_STATUS /* trace_status, by which the VM asks the callback
+			 * enabled/3 whether the process is still traced */
 };
 
 struct inv_engine_tag {
 	ERL_NIF_TERM atom;
 	enum inv_kind kind;
-	enum inv_flag flag;    /* with this flag a process makes the event */
-	enum inv_flag another; /* with this flag, too */
-	enum inv_flag of_port; /* with this flag a port makes the event */
+	enum inv_flag flag;    /* the VM makes the event for a process that has
+				  this flag */
+	enum inv_flag another; /* a second flag with the same effect */
+	enum inv_flag of_port; /* the VM makes the event for a port that has
+				  this flag */
 };
 
 void inv_engine_tags_init(ErlNifEnv *env);

@@ -17,8 +17,8 @@ struct run {
 };
 
 struct block {
-	uint32_t below;	 /* the next lower block of the stack, or, in a free
-			    block, the next free block */
+	uint32_t below;	 /* in a stack: the block below this one; in the list of
+			    free blocks: the next one */
 	uint32_t bottom; /* the lowest block of the stack */
 	uint32_t runs;
 	uint32_t pad;
@@ -26,8 +26,8 @@ struct block {
 };
 
 /*
- * The free blocks form a stack. `free_top' has the number of its top block and
- * an ABA tag. Blocks from `fresh' on were never used.
+ * The free blocks are in a stack. `free_top' has the number of the stack's top
+ * block and an ABA tag. Blocks from the number `fresh' on were never used.
  */
 static struct block *blocks; /* the pool; block 0 is not used, because its
 				number means no block */
@@ -54,8 +54,8 @@ static uint64_t changed(uint64_t top, uint32_t block)
 }
 
 /*
- * While this function runs, no block is free. Otherwise a thread could take a
- * block, and the block would be cleared while the thread uses it.
+ * While the blocks are cleared, no block is free. Otherwise a thread could take
+ * a block that is then cleared while the thread uses it.
  */
 void inv_frames_clear(void)
 {
@@ -78,7 +78,7 @@ static void look(struct inv_frames *f)
 		*f = (struct inv_frames){ .turn = atomic_load(&turn) };
 }
 
-/* Returns 0 if there is no free block. */
+/* Returns the number of a free block, or 0 if there is none. */
 static uint32_t take(void)
 {
 	uint64_t top = atomic_load(&free_top);
@@ -94,7 +94,7 @@ static uint32_t take(void)
 	return block < BLOCKS ? block : 0;
 }
 
-/* Frees a list of blocks; the first is `block'. */
+/* Frees a list of blocks, from `block' to `last'. */
 static void give(uint32_t block, uint32_t last)
 {
 	uint64_t top = atomic_load(&free_top);
@@ -132,8 +132,9 @@ static struct block *grow(struct inv_frames *f)
 }
 
 /*
- * Returns the number of runs in the top block.  If the thread was delayed and
- * inv_frames_clear() ran meanwhile, the block may belong to another stack.
+ * Returns the number of runs in the top block.  If inv_frames_clear() has run
+ * in another thread meanwhile, the block may belong to another stack; so the
+ * number is checked.
  */
 static uint32_t count_runs(const struct inv_frames *f)
 {

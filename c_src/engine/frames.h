@@ -7,13 +7,14 @@
 
 /*
  * Shadow stacks: they record which sessions want the end of a call. The VM
- * reports the end once; its frame on the process's stack cannot name a session.
- * So the engine has, for each such frame, a frame on a shadow stack. Equal
- * frames in succession are one run with a count, as for a recursive function.
+ * reports the end of a call once, and does not say for which sessions. So for
+ * each frame that the VM has on the process's stack to report an end, the
+ * engine has a frame on a shadow stack. Equal frames in succession, as of a
+ * recursive function, are stored once with a count: a run.
  *
- * Runs are in blocks from a pool that all processes share; the pool's pages
- * take memory only when they are used. If the pool is exhausted, frames are
- * only counted, and the ends of their calls are not reported.
+ * Runs are in blocks from a pool that all processes share; a page of the pool
+ * takes memory when it is first used. If the pool is exhausted, frames are only
+ * counted, and the sessions do not get the ends of their calls.
  *
  * A stack may be used only by the thread in which its process runs.
  */
@@ -23,18 +24,19 @@ struct inv_call_frame {
 				exception_from */
 	uint32_t tracer;     /* number of the tracer for a session that has no
 			    tracer of its own */
-	uint32_t birth;	   /* the number of the youngest session at the call */
-	uint32_t function; /* the called function, as a hash */
+	uint32_t birth;	     /* the number of the session that was the youngest
+			    when the call began (session.h) */
+	uint32_t function;   /* the called function, as a hash */
 };
 
 /* A stack.  All fields are 0 if it is empty. */
 struct inv_frames {
 	uint32_t block; /* the block with the topmost frames; 0: no block */
-	/* How many top frames are only counted, because the pool was
+	/* How many of the topmost frames are not stored, because the pool was
 	 * exhausted. */
 	uint32_t beyond;
 	/* How often inv_frames_clear() had been called when the stack was last
-	 * used. */
+	 * used. If it was called again since, the stack is empty. */
 	uint32_t turn;
 };
 
@@ -43,12 +45,12 @@ int inv_frames_init(void);
 void inv_frames_end(void);
 
 /*
- * Empties all stacks. A thread that changes its stack at the same time finds
- * the stack empty at its next use.
+ * Empties all stacks. If a thread is changing a stack at the same time, that
+ * stack is empty at its next use.
  */
 void inv_frames_clear(void);
 
-/* Returns false if the pool was exhausted and the frame is only counted. */
+/* Returns false if the pool is exhausted, so that the frame is only counted. */
 bool inv_frames_push(struct inv_frames *f, const struct inv_call_frame *frame);
 
 /* Returns false if the stack is empty or the top frame was only counted. */

@@ -14,7 +14,8 @@ void inv_held_mark(ERL_NIF_TERM process, uint32_t slot)
 		atomic_fetch_or(&t->held, UINT32_C(1) << slot);
 }
 
-/* Returns NULL if the session's tracer is not of the module inviso_tracer. */
+/* Returns the tracer of the slot's session, or NULL if it is not a tracer of
+ * the module inviso_tracer. */
 static const struct inv_ours *ours(uint32_t slot)
 {
 	const struct inv_engine_tracer *t;
@@ -27,7 +28,8 @@ static const struct inv_ours *ours(uint32_t slot)
 								     NULL;
 }
 
-/* Returns the sessions of the mask whose tracer holds the process. */
+/* Returns those sessions of the mask whose tracer says that the process's call
+ * must be left out. */
 static uint32_t holders(uint32_t mask, ERL_NIF_TERM process)
 {
 	uint32_t held = 0;
@@ -55,8 +57,8 @@ bool inv_held_is_start(uint32_t tracer)
 	       t->ours.handle & INV_TRACER_STARTS;
 }
 
-/* Makes the tracers of the sessions in mask, which do not hold the process
- * themselves, count the call as left out. */
+/* Tells the tracers of the sessions in mask that the call is left out because
+ * of another tracer; they count it. */
 static void leave_out(uint32_t mask, ERL_NIF_TERM process)
 {
 	for (; mask != 0; mask &= mask - 1) {

@@ -15,8 +15,8 @@ static uint32_t linking(const struct inv_profile *p)
 }
 
 /*
- * Gives a new tracee its entry. Does nothing if the tracee has no flags and the
- * entry has no data of a dead tracee.
+ * Gives a new tracee its entry. Does nothing if the tracee needs none: it has
+ * no flags, and there is no old data in the entry.
  */
 static void born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 {
@@ -33,9 +33,10 @@ static uint32_t profile_of(const struct inv_tracee *t)
 }
 
 /*
- * Changes the profile of a process that has passed flags on: clears its
- * `set_on_first' flags, which are used up. Repeats this if the server has
- * changed the profile meanwhile. Returns false if the profile stays the same.
+ * Changes the profile of a process that has passed on flags: clears
+ * set_on_first_spawn or set_on_first_link, which apply only once. Repeats this
+ * if another thread has changed the profile meanwhile. Returns false if the
+ * profile stays the same.
  */
 static bool change(struct inv_tracee *t, uint32_t (*after)(uint32_t))
 {
@@ -73,8 +74,9 @@ void inv_inherit_spawn(ErlNifEnv *env, ERL_NIF_TERM parent, ERL_NIF_TERM child)
 }
 
 /*
- * Makes the server clear the child's flags in the VM: the VM has passed on
- * flags while they were being cleared on the parent.
+ * For a child that has flags in the VM, but none in its profile: the parent has
+ * spawned it while the server was clearing the parent's flags. Makes the server
+ * clear the child's flags, too.
  */
 static void forget(ErlNifEnv *env, ERL_NIF_TERM child)
 {
@@ -113,8 +115,8 @@ bool inv_inherit_links(const struct inv_profile *p)
 }
 
 /*
- * Returns true if the VM reports getting_linked and similar events for a
- * process with this profile.
+ * Returns true if the VM reports events such as getting_linked for a process
+ * with this profile.
  */
 static bool is_told_of(uint32_t number)
 {
@@ -125,8 +127,9 @@ static bool is_told_of(uint32_t number)
 }
 
 /*
- * Passes flags on to a linked process.  Returns the process's previous profile,
- * or INV_PROFILE_NONE if the process already had all these flags.
+ * Passes the flags of profile `number' on to the process `other', to which a
+ * process links. Returns the profile that `other' had before, or
+ * INV_PROFILE_NONE if `other' already had all these flags.
  */
 static uint32_t pass_to_linked(struct inv_tracee *other, uint32_t number,
 			       uint32_t (*linked)(uint32_t, uint32_t))
@@ -159,8 +162,8 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 		return false;
 	/*
 	 * If the parent had flags to pass on by links when it spawned, the VM
-	 * makes both events of the spawn. Between these it reports only the
-	 * link that is part of the spawn.
+	 * reports the spawn twice: for the parent, then for the child. Between
+	 * the two it reports no link of the parent except that of spawn_link.
 	 */
 	spawned = t->child == other && atomic_load(&o->expected) != 0;
 	had = pass_to_linked(o, number,

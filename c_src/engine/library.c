@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library of the module inviso_engine where inviso is installed. */
+/* The library of the module inviso_engine, for nodes on which inviso is
+ * installed. */
 #include <erl_nif.h>
 
 #include "engine/event.h"

@@ -6,8 +6,8 @@
 #include "engine/tracer.h"
 
 /*
- * A message has at most: trace, tracee, tag, content, extra, value, scheduler,
- * timestamp.
+ * The elements of the longest message: trace, tracee, tag, content, extra,
+ * value, scheduler, timestamp.
  */
 #define ELEMENTS_MAX 8
 
@@ -31,7 +31,7 @@ static ERL_NIF_TERM monotonic(ErlNifEnv *env)
 
 /*
  * Returns true if another tool has requested CPU timestamps with
- * erlang:trace/3; then all sessions get these.
+ * erlang:trace/3. The timestamps of all sessions are then CPU timestamps.
  */
 static bool is_cpu_time(const struct inv_message *m)
 {
@@ -41,7 +41,8 @@ static bool is_cpu_time(const struct inv_message *m)
 	       kind == am_cpu_timestamp;
 }
 
-/* Returns the session's timestamp, or 0 if the session wants none. */
+/* Returns the timestamp of the kind that the slot's session wants, or 0 if the
+ * session wants none. */
 static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
 {
 	if (inv_message_has(m, INV_FLAG_TIMESTAMP, slot))
@@ -102,7 +103,8 @@ static ERL_NIF_TERM compose(const struct inv_message *m, uint32_t slot,
 }
 
 /*
- * Returns true if the session has no flag that changes the form of a message.
+ * Returns true if the slot's session has no flag that changes the form of a
+ * message.
  */
 static bool is_bare(const struct inv_message *m, uint32_t slot)
 {
@@ -116,8 +118,8 @@ static bool is_bare(const struct inv_message *m, uint32_t slot)
 		 1);
 }
 
-/* Returns the session's message. All sessions for which is_bare() is true share
- * one message. */
+/* Returns the message for the slot's session. If value is 0, all sessions for
+ * which is_bare() is true share one message. */
 static ERL_NIF_TERM message(struct inv_message *m, uint32_t slot,
 			    ERL_NIF_TERM value)
 {
@@ -129,8 +131,8 @@ static ERL_NIF_TERM message(struct inv_message *m, uint32_t slot,
 }
 
 /*
- * Records that a call was meta traced for a dead tracer. Ignores ends of calls,
- * as the VM does when it removes dead meta tracers.
+ * Records that a call was meta traced for a tracer that is dead. Does not
+ * record ends of calls: the VM, too, removes a dead meta tracer only at a call.
  */
 static void miss(const struct inv_message *m, uint32_t tracer)
 {

@@ -10,15 +10,15 @@
 #include "engine/profile.h"
 
 /*
- * An event, with the data for each session's message. The messages are those in
- * the documentation of the module trace.
+ * An event, with the data for the messages to the sessions' tracers. OTP's
+ * documentation of the module trace describes these messages.
  */
 struct inv_message {
 	ErlNifEnv *env;
 	const struct inv_engine_tag *tag;
 	const struct inv_profile *profile;
-	/* The profile of the tracee before the actions of match specs changed
-	 * it. */
+	/* The profile that the tracee had before the actions of match specs
+	 * were run. */
 	const struct inv_profile *before;
 	ERL_NIF_TERM opts; /* the VM's options for the event */
 	ERL_NIF_TERM tracee;
@@ -26,17 +26,18 @@ struct inv_message {
 	ERL_NIF_TERM extra;	/* 0: none */
 	ERL_NIF_TERM scheduler; /* 0: no session wants the scheduler's number */
 	bool meta; /* the call is meta traced; flags of processes do not apply */
-	uint32_t tracer;   /* for a meta traced call; see Tracer in verdict.h */
-	uint32_t birth;	   /* the youngest session, by number (session.h) */
+	uint32_t tracer;   /* for a meta traced call: the tracer's number, if
+			      the session has no tracer of its own */
+	uint32_t birth;	   /* the number of the youngest session (session.h) */
 	ERL_NIF_TERM bare; /* the message for sessions whose flags do not change
 			      its form; 0: not made yet */
-	uint64_t time;	   /* of the event, for inviso's tracers
-			  (abi/tracer_call.h) */
+	uint64_t time;	   /* the event's time, for tracers of inviso_tracer;
+			  0: not read yet (abi/tracer_call.h) */
 };
 
 void inv_messages_init(ErlNifEnv *env);
 
-/* Returns true if the session has set the flag on the tracee. */
+/* Returns true if the flag of the session in `slot' applies to the event. */
 static inline bool inv_message_has(const struct inv_message *m,
 				   enum inv_flag flag, uint32_t slot)
 {
@@ -46,15 +47,16 @@ static inline bool inv_message_has(const struct inv_message *m,
 }
 
 /*
- * Returns the content in the form that the session wants: with the flag arity,
- * a call has the number of arguments instead of the arguments.
+ * Returns m->content in the form that the session in `slot' wants: if the
+ * session has set the flag `arity', the number of arguments replaces the
+ * arguments of a call.
  */
 ERL_NIF_TERM inv_message_content(const struct inv_message *m, uint32_t slot);
 
 /*
  * Sends the message to the tracer of the session in `slot', unless that tracer
- * is the traced process itself.  `value' is the Value of {message, Value} in a
- * match spec, or 0 if there is none.
+ * is the traced process itself.  `value' is the Value of {message, Value} in
+ * the session's match spec; 0: no value.
  */
 void inv_message_send(struct inv_message *m, uint32_t slot, ERL_NIF_TERM value);
 

@@ -43,18 +43,19 @@ static ERL_NIF_TERM am_true;
 
 /*
  * Servers are numbered, because the VM may report the end of a server when the
- * next server already runs. The lock protects `turn', the current server's
- * number, and `in_vm'; no tracer callback takes it. `in_vm' is true while
- * flags, patterns or counters of sessions may be in the VM: from the first
- * session until the server reports that it has cleared all. A killed server
- * leaves them there.
+ * next server already runs. `turn' is the number of the current server. `in_vm'
+ * is true while flags, patterns or counters of sessions may be in the VM: from
+ * the first session until the server reports that it has cleared all. A server
+ * that is killed leaves them there. The lock protects these two variables; no
+ * tracer callback takes it.
  */
 static char lock_name[] = "inviso_engine";
 static ErlNifMutex *lock;
 static unsigned turn;
 static bool in_vm;
 
-/* Closes the sessions that a dead server has left. */
+/* The VM calls this when a server has died. Closes the server's sessions, if no
+ * newer server has started. */
 static void server_down(ErlNifEnv *env, void *object, ErlNifPid *pid,
 			ErlNifMonitor *monitor)
 {
@@ -77,9 +78,10 @@ static void handle_gone(ErlNifEnv *env, void *object)
 }
 
 /*
- * start() -> {Resource, Orphaned}: makes the caller the server; the caller must
- * keep Resource. Orphaned is true if the previous server may have left flags,
- * patterns or counters in the VM.
+ * start() -> {Resource, Orphaned}: makes the calling process the engine's
+ * server. The process must keep Resource, by which the VM reports its end.
+ * Orphaned is true if the previous server may have left flags, patterns or
+ * counters in the VM.
  */
 ERL_NIF_TERM inv_engine_start(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
@@ -120,8 +122,8 @@ static void set_in_vm(bool is)
 }
 
 /*
- * cleaned() -> ok: records that flags, patterns and counters of all sessions
- * have been cleared in the VM
+ * cleaned() -> ok: the server says that it has cleared, in the VM, the flags,
+ * patterns and counters of all sessions
  */
 ERL_NIF_TERM inv_engine_cleaned(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[])
@@ -135,8 +137,8 @@ ERL_NIF_TERM inv_engine_cleaned(ErlNifEnv *env, int argc,
 }
 
 /*
- * handle(Number) -> Resource; when it is garbage collected, the server gets
- * {'$inviso_engine', gone, Number}
+ * handle(Number) -> Resource: makes the handle of a session; when it is garbage
+ * collected, the server gets {'$inviso_engine', gone, Number}
  */
 ERL_NIF_TERM inv_engine_handle(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
@@ -159,8 +161,8 @@ ERL_NIF_TERM inv_engine_handle(ErlNifEnv *env, int argc,
 }
 
 /*
- * Reads {File, Handle}, a tracer of the module inviso_tracer; File is that
- * module's library.
+ * Reads {File, Handle}, a tracer of the module inviso_tracer. File is the path
+ * of that module's library.
  */
 static bool get_ours(ErlNifEnv *env, ERL_NIF_TERM term, struct inv_ours *ours)
 {
@@ -212,7 +214,8 @@ ERL_NIF_TERM inv_engine_tracer(ErlNifEnv *env, int argc,
 }
 
 /*
- * session(Slot, NumberOfTracer) -> NumberOfSession; session(Slot, none) -> ok
+ * session(Slot, NumberOfTracer) -> NumberOfSession: opens a session in the slot
+ * session(Slot, none) -> ok: closes the slot's session
  */
 ERL_NIF_TERM inv_engine_session(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[])

@@ -10,11 +10,11 @@
 #include "engine/tracer.h"
 
 /*
- * The parts of a library with the NIFs of the module inviso_engine, except the
+ * Load, unload and the table of NIFs of the module inviso_engine, without the
  * callbacks (engine/event.h). Only the engine's server calls these NIFs.
  *
- * If the library is loaded a second time (an upgrade), both instances have the
- * same static data.
+ * If the VM loads the library a second time (an upgrade), both instances share
+ * the same static data.
  */
 
 /* load_info has the maximum numbers of processes and ports in the VM. */
@@ -32,8 +32,8 @@ ERL_NIF_TERM inv_engine_tracer(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_session(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[]);
 
-/* Rows of a table of NIFs. `at' is a prefix of the functions' names in
- * Erlang. */
+/* Rows of type ErlNifFunc. The string `at' is put in front of each function's
+ * name in Erlang. */
 /* clang-format off */
 #define INV_ENGINE_FUNCTIONS(at) \
 	{ at "start", 0, inv_engine_start, 0 }, \

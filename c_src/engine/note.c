@@ -8,8 +8,8 @@
 #define FUNCTIONS_MAX (PLACES / 2)
 #define PROBES 64
 /*
- * How many entries stay free for notes with an arity above 255: notes on
- * modules and on on_load.
+ * How many entries are reserved for notes with an arity above 255. These are
+ * not notes on functions, but on modules and on on_load.
  */
 #define RESERVED 4096
 
@@ -19,8 +19,8 @@ static struct inv_note *places[FUNCTIONS_MAX]; /* pointers to the entries in
 static size_t used;
 
 /*
- * Returns the function's entry, or a free one for the function, or NULL if all
- * probes failed.
+ * Returns the function's entry. If it has none, returns a free entry for it, or
+ * NULL if all entries that were probed have other functions.
  */
 static struct inv_note *search(ERL_NIF_TERM module, ERL_NIF_TERM name,
 			       unsigned arity)

@@ -5,24 +5,25 @@
 #include <erl_nif.h>
 #include <stdint.h>
 
-/* The server's access to notes (note.h). */
+/* NIFs with which the engine's server reads and writes notes (note.h). */
 
 /*
- * Returns the mask of the sessions that want this call, {M, F, Args}; 0 if the
+ * Returns the mask of the sessions that want the call {M, F, Args}, or 0 if the
  * function is not plain.
  */
 uint32_t inv_noted_sessions(ErlNifEnv *env, ERL_NIF_TERM call);
 
 /*
- * room(M, F, A) -> boolean(): makes a note of the function; false if there is
- * no room
+ * room(M, F, A) -> boolean(): makes a note for the function, if it has none;
+ * false if there is no room
  */
 ERL_NIF_TERM inv_noted_room(ErlNifEnv *env, int argc,
 			    const ERL_NIF_TERM argv[]);
 
 /*
- * plain(M, F, A, Mask | none) -> the previous value; none if the function has
- * no note
+ * plain(M, F, A, Mask | none) -> Mask | none: notes that the function is plain
+ * and which sessions want its calls (none: it is not plain); returns the
+ * previous value, or none if the function has no note
  */
 ERL_NIF_TERM inv_noted_plain(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
@@ -31,7 +32,8 @@ ERL_NIF_TERM inv_noted_plain(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_noted_is_plain(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[]);
 
-/* count(M, F, A, Counters) -> the previous value; 0 if there is no room */
+/* count(M, F, A, Counters) -> Counters: notes the function's call counters, and
+ * returns the previous value, or 0 if there is no room for a note */
 ERL_NIF_TERM inv_noted_count(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 

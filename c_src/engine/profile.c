@@ -18,13 +18,13 @@
 #define KEY offsetof(struct inv_profile, child)
 
 struct table {
-	_Atomic uint32_t used;		/* how many profiles are in use,
-					   without profile 0 */
-	_Atomic uint32_t spare[SPARES]; /* numbers of profiles that were
-					   taken but not published */
+	_Atomic uint32_t used;		/* how many numbers were taken, without
+					   that of profile 0 */
+	_Atomic uint32_t spare[SPARES]; /* numbers that were taken and are not
+					   needed: the next profiles get them */
 	_Atomic uint32_t new[INV_NEWS];
-	_Atomic uint32_t place[PLACES]; /* number of a profile, by its hash;
-					   0: free */
+	_Atomic uint32_t place[PLACES]; /* a hash table of the numbers of
+					   profiles; 0: the entry is free */
 	struct inv_profile profile[INV_PROFILES_MAX];
 };
 
@@ -86,7 +86,8 @@ static bool equal(const struct inv_profile *a, const struct inv_profile *b)
 	return memcmp(a, b, KEY) == 0;
 }
 
-/* Returns the number of a free profile, or 0 if there is none. */
+/* Takes a number for a new profile and returns it, or returns 0 if there is
+ * none. */
 static uint32_t free_number(void)
 {
 	uint32_t number = 0;
@@ -106,8 +107,8 @@ static uint32_t free_number(void)
 }
 
 /*
- * Puts a number that was not published into a free element of `spare', for the
- * next profile. If `spare' is full, the number is lost.
+ * Puts a number that was taken and is not needed into a free element of
+ * `spare'. If `spare' is full, no profile can use the number.
  */
 static void give_back(uint32_t number)
 {
@@ -134,9 +135,10 @@ static uint32_t define(const struct inv_profile *p)
 }
 
 /*
- * Finds or adds a profile. If two threads add the same profile, the second
- * thread finds the first thread's number when it tries to store its own, and
- * returns the first thread's number.
+ * Returns the number of a profile, which it adds if the table does not have it.
+ * If two threads add the same profile at the same time, the second thread finds
+ * the first one's number when it tries to store its own, and returns the first
+ * one's.
  */
 static uint32_t number_of(const struct inv_profile *p)
 {
@@ -202,15 +204,16 @@ uint32_t inv_profile_edit(uint32_t number, const struct inv_edit *edit)
 }
 
 /*
- * Returns the sessions that have `flag' or the flag after it: for
- * set_on_spawn, the flag after it is set_on_first_spawn.
+ * Returns the sessions that have `flag' or the next flag in enum inv_flag.
+ * `flag' is set_on_spawn or set_on_link; the next one is set_on_first_spawn or
+ * set_on_first_link.
  */
 static uint32_t passing(const struct inv_profile *p, enum inv_flag flag)
 {
 	return p->sessions[flag] | p->sessions[flag + 1];
 }
 
-/* Clears `flag' and the flag after it for these sessions. */
+/* Clears `flag' and the next flag in enum inv_flag for these sessions. */
 static void done(struct inv_profile *p, enum inv_flag flag, uint32_t sessions)
 {
 	p->sessions[flag] &= ~sessions;
@@ -247,8 +250,9 @@ static uint32_t find_child(uint32_t number, uint32_t new)
 }
 
 /*
- * The result is cached together with the profile of new processes from which it
- * was computed, because that profile may change.
+ * The result also depends on the profile of new processes, which can change. So
+ * the cache has both: the result, and the profile of new processes with which
+ * it was computed.
  */
 uint32_t inv_profile_child(uint32_t number)
 {

@@ -13,42 +13,46 @@
  * equal profiles, so each profile is stored once, under a number. Profile 0 has
  * no flags.
  *
- * A profile never changes. An edit gives the tracee another profile: the thread
- * searches the table for a profile with the new contents, and adds one if there
- * is none. The table only grows; when a new server starts, it is emptied.
+ * A profile never changes. If the flags on a tracee change, it gets another
+ * profile: the calling thread searches the table for a profile with the new
+ * contents, and adds one if there is none. No profile is removed until a new
+ * server starts, which empties the table.
  */
 #define INV_PROFILES_MAX 65536
-#define INV_PROFILE_NONE UINT32_MAX /* no room for another profile */
+#define INV_PROFILE_NONE UINT32_MAX /* no profile: the table is full */
 
 #define INV_PROFILE_SESSIONS 32
 
 struct inv_profile {
 	/*
-	 * For each flag, the sessions that have set it. INV_FLAG_USED_UP has an
-	 * element, too; the element of INV_FLAG_NONE is 0.
+	 * sessions[flag] is the mask of the sessions that have set the flag.
+	 * There is an element for INV_FLAG_USED_UP, and one for INV_FLAG_NONE,
+	 * which is 0.
 	 */
 	uint32_t sessions[INV_FLAGS + 2];
 	/*
-	 * For each session, the tracer's number; 0 if the session has a tracer
-	 * of its own or no flags.
+	 * By slot: the number of the tracer that the session uses for this
+	 * tracee; 0 if the session has a tracer of its own, or no flags here.
 	 */
 	uint16_t tracer[INV_PROFILE_SESSIONS];
-	_Atomic uint64_t child; /* a cache for inv_profile_child() */
+	_Atomic uint64_t child; /* caches the result of inv_profile_child() */
 };
 
 /*
- * A change of a profile by a session.  Flags are bits; `clear' is applied
- * before `set'.
+ * How a session changes a profile.  `clear' and `set' are sets of flags, as
+ * bits. First the flags in `clear' are cleared, then those in `set' are set.
  */
 struct inv_edit {
 	uint32_t slot;
 	uint32_t clear;
 	uint32_t set;
-	uint16_t tracer; /* INV_ENGINE_TRACER_AS_IT_IS: unchanged */
+	uint16_t tracer; /* the tracer's number; INV_ENGINE_TRACER_AS_IT_IS
+			    does not change it */
 #define INV_ENGINE_TRACER_AS_IT_IS UINT16_MAX
 };
 
-/* Kinds of new tracees without a traced parent. Each kind has a profile. */
+/* Kinds of future tracees. A new process or port that inherits no flags from a
+ * traced process gets the profile of its kind. */
 enum inv_new {
 	INV_NEW_PROCESSES,
 	INV_NEW_PORTS,
@@ -68,13 +72,14 @@ void inv_profiles_clear(void);
 const struct inv_profile *inv_profile_at(uint32_t number);
 
 /*
- * Returns the sessions that have set any flag, or whose last flag was used up.
+ * Returns the mask of the sessions that have set at least one flag, or are in
+ * INV_FLAG_USED_UP.
  */
 uint32_t inv_profile_sessions(const struct inv_profile *p);
 
 /*
- * Returns the sessions that want events with this tag, of a process or of a
- * port.
+ * Returns the sessions that want events with this tag, of a port if `port' is
+ * true, otherwise of a process.
  */
 static inline uint32_t inv_profile_wants(const struct inv_profile *p,
 					 const struct inv_engine_tag *tag,
@@ -85,17 +90,18 @@ static inline uint32_t inv_profile_wants(const struct inv_profile *p,
 }
 
 /*
- * Each returns the number of a profile, or INV_PROFILE_NONE if the table is
- * full.
+ * These functions return the number of a profile, or INV_PROFILE_NONE if the
+ * table is full. `number' is the profile of the process that an edit changes,
+ * or that spawns or links.
  *
- * inv_profile_edit: the profile after an edit. inv_profile_child: the profile
- * of a process that a process with profile `number' spawns.
- * inv_profile_after_spawn: the profile of the spawning process after the spawn.
- * inv_profile_linked: the new profile of a process with profile `other' to
- * which a process with profile `number' has linked. inv_profile_spawn_linked:
- * the same for a link that is part of a spawn; the flags that are passed on
- * replace the child's. inv_profile_after_link: the profile of the linking
- * process after the link.
+ * inv_profile_edit          the profile after the edit
+ * inv_profile_child         the profile of the spawned process
+ * inv_profile_after_spawn   the profile of the spawning process afterwards
+ * inv_profile_linked        the new profile of the process to which the process
+ *                           links; its profile before is `other'
+ * inv_profile_spawn_linked  the same for the link of spawn_link: the flags that
+ *                           are passed on replace those of `child'
+ * inv_profile_after_link    the profile of the linking process afterwards
  */
 uint32_t inv_profile_edit(uint32_t number, const struct inv_edit *edit);
 uint32_t inv_profile_child(uint32_t number);

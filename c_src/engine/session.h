@@ -6,22 +6,24 @@
 #include <stdint.h>
 
 /*
- * The current trace sessions. Each has a slot, a number below 32; a set of
- * sessions is a mask of 32 bits. Callbacks only read; one process, the engine's
- * server, writes.
+ * The open trace sessions. Each has a slot, a number below 32; a set of
+ * sessions is a mask of 32 bits, one for each slot. Only one process, the
+ * engine's server, changes these data; callbacks read them.
  */
 #define INV_SESSIONS_MAX 32
 
 /*
- * Sessions are numbered in the order in which they are opened. A slot is
- * reused, perhaps at once. So when a callback looks up a slot of a mask, the
- * slot may belong to a newer session. Therefore the callback reads the number
- * of the youngest session (`birth') before the mask: if the slot's session has
- * a greater number, it is newer than the mask.
+ * Opens a session in a free slot, and returns its number. Sessions are numbered
+ * in the order in which they are opened. A slot can be reused at once. So after
+ * a callback has read a mask, a slot in the mask can get a newer session.
+ * Therefore the callback reads the number of the youngest session (`birth')
+ * before it reads the mask. If the slot's session has a greater number, the
+ * mask does not mean this session.
  */
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer);
-/* The slot's session begins requests of sequential traces: its tracer must be asked
- * before a call. Ends with the session. */
+/* Marks the slot's session, until it is closed: it begins requests of
+ * sequential traces, so the engine asks its tracer before each call
+ * (inv_held_starts). inv_sessions_starting returns the marked sessions. */
 void inv_session_starts(uint32_t slot);
 uint32_t inv_sessions_starting(void);
 void inv_session_close(uint32_t slot);
@@ -31,9 +33,11 @@ void inv_sessions_close_all(void);
 uint32_t inv_sessions_alive(void);
 
 /*
- * Returns the sessions whose pattern for sent or received messages is `false'.
- * Callbacks apply these patterns. So the VM needs no pattern if each session
- * wants all messages or none.
+ * inv_sessions_no_send returns the sessions that want no sent messages, because
+ * their pattern for `send' events is `false'; inv_sessions_no_receive is the
+ * same for received messages. The callbacks leave these sessions out. So if
+ * each session wants all messages or none, the engine sets no pattern in the
+ * VM.
  */
 uint32_t inv_sessions_no_send(void);
 uint32_t inv_sessions_no_receive(void);
@@ -41,8 +45,9 @@ void inv_sessions_set_quiet(uint32_t send, uint32_t receive);
 
 /*
  * inv_sessions_local() returns the sessions that trace local calls.
- * inv_sessions_have_callers() returns true if match specs report the caller, so
- * that the engine can find the sessions of an event return_to (chain.h).
+ * inv_sessions_have_callers() returns true if the match specs in the VM report
+ * the caller of a call. With the caller, the engine finds the sessions that
+ * want an event return_to (chain.h).
  */
 uint32_t inv_sessions_local(void);
 bool inv_sessions_have_callers(void);
@@ -52,13 +57,14 @@ void inv_sessions_set_calls(uint32_t local, bool callers);
 uint32_t inv_sessions_birth(void);
 
 /*
- * Returns true if the slot's session is not younger than the session `birth'.
+ * Returns true if the number of the slot's session is at most `birth': it was
+ * open when the caller read `birth'.
  */
 bool inv_session_is(uint32_t slot, uint32_t birth);
 
 /*
- * Stores the number of the tracer of the slot's session. Returns false if that
- * session is younger than the session `birth'.
+ * Stores the number of the tracer of the slot's session in *tracer. Returns
+ * false if the session's number is greater than `birth'.
  */
 bool inv_session_tracer(uint32_t slot, uint32_t birth, uint32_t *tracer);
 

@@ -7,14 +7,15 @@
 #include "vm/pages.h"
 #include "vm/place.h"
 
-/* More entries would not fit into any machine's memory. */
+/* The most entries of a table; more would not fit into memory. */
 #define PLACES_MAX (UINT64_C(1) << 24)
 
-/* How many low bits of a pid or port are its tag. */
+/* The low bits of a pid or port are its tag; a port has the tag TAG_PORT. */
 #define TAG_MASK 15
 #define TAG_PORT 7
 
-/* The id of an entry that a thread is taking over; no tracee has it. */
+/* While a thread is taking over an entry, the entry has this id, which no
+ * tracee has. */
 #define TAKEN UINT64_C(1)
 #define PATIENCE 100000
 
@@ -32,7 +33,7 @@ static struct table ports;
 #define WORD 64
 #define MARKS_MAX (PLACES_MAX / WORD * sizeof(uint64_t))
 static _Atomic uint64_t *marks;
-static _Atomic bool marked; /* the server has been sent a message */
+static _Atomic bool marked; /* a message about marks was sent to the server */
 
 static int init(struct table *t, uint64_t n)
 {
@@ -138,8 +139,8 @@ static uint32_t returns(uint32_t number)
 }
 
 /*
- * Takes an entry over from a dead owner. Returns false if another thread has
- * changed its id.
+ * Takes an entry over from the dead tracee `had'. Returns false if another
+ * thread has changed the entry's id meanwhile.
  */
 static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 		      uint32_t profile, uint32_t expected)
@@ -162,8 +163,8 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 }
 
 /*
- * If another thread is taking the entry over, waits for that thread, which
- * needs only a few steps.
+ * If another thread is taking the entry over, tries again, at most PATIENCE
+ * times: that thread needs only a few steps.
  */
 struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
 {
@@ -182,7 +183,8 @@ struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
 	return NULL;
 }
 
-/* Does not retry, because no other thread knows the tracee yet. */
+/* Tries only once: no other thread knows the new tracee yet, so none can be
+ * making its entry. */
 void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 {
 	struct inv_tracee *t = place_of(id);
@@ -257,8 +259,8 @@ uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit)
 }
 
 /*
- * Removes the session from one entry. Before this, the server has ensured that
- * new tracees do not get the session.
+ * Removes the session in edit->slot from one entry. The server has ensured
+ * before that new tracees do not get flags of the session.
  */
 static void vacate(struct inv_tracee *t, const struct inv_edit *edit)
 {
@@ -279,8 +281,8 @@ static void vacate(struct inv_tracee *t, const struct inv_edit *edit)
 }
 
 /*
- * The first processes.places indexes are entries of processes, the others
- * entries of ports.
+ * The indices below processes.places are those of entries of processes; the
+ * others are those of entries of ports.
  */
 uint64_t inv_tracees_vacate(uint32_t slot, uint64_t from, uint64_t max)
 {
@@ -304,9 +306,10 @@ bool inv_tracee_mark(const struct inv_tracee *t)
 }
 
 /*
- * Removes marks in one word of `marks'. Stores the ids of the entries' owners
- * and returns their number. If an owner is not the process that was marked, the
- * marked process is dead.
+ * Removes at most `max' marks in one word of `marks'. Stores the ids of the
+ * processes that have the marked entries, and returns their number. If another
+ * process has taken over an entry since it was marked, the marked process is
+ * dead.
  */
 static unsigned take_word(uint64_t word, ERL_NIF_TERM *ids, unsigned max)
 {
@@ -326,9 +329,9 @@ static unsigned take_word(uint64_t word, ERL_NIF_TERM *ids, unsigned max)
 }
 
 /*
- * Clears `marked' first, so that a process that is marked later causes another
- * message. If `max' ids were stored, more processes may be marked; then the
- * server calls this again without waiting for a message.
+ * Clears `marked' first: if a process is marked from then on, another message
+ * is sent. If `max' ids were stored, more processes may be marked. The server
+ * then calls this function again without waiting for a message.
  */
 unsigned inv_tracees_take_marked(ERL_NIF_TERM *ids, unsigned max)
 {

@@ -65,8 +65,8 @@ const struct inv_engine_tracer *inv_engine_tracer_at(uint32_t number)
 }
 
 /*
- * Sends the message to a port's driver in the external term format, as the VM
- * does for a tracer port.
+ * Sends the message to the driver of a tracer that is a port: in the external
+ * term format, as the VM does.
  */
 static void command(ErlNifEnv *env, ERL_NIF_TERM term, ERL_NIF_TERM message)
 {

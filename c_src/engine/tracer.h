@@ -10,14 +10,15 @@
 #include "engine/tracer_ours.h"
 
 /*
- * The tracers of sessions: processes, ports, or tracers of the module
- * inviso_tracer, whose library is called directly. A tracer has a number below
- * INV_ENGINE_TRACERS_MAX. Number 0 means that the session has no tracer, or
- * another tracer module, which the VM calls.
+ * The tracers of sessions. A tracer is a process, a port, or a tracer of the
+ * module inviso_tracer; for the last kind, the engine calls that module's
+ * library directly. A tracer has a number below INV_ENGINE_TRACERS_MAX. Number
+ * 0 means that the session has no tracer, or another tracer module, which the
+ * VM calls.
  *
  * The server writes the table, callbacks read it. A number is reused only after
- * all other numbers were used (inviso_engine_tracers.erl); by then all
- * callbacks that read the number have ended.
+ * all other numbers were used (inviso_engine_tracers.erl). That takes so long
+ * that all callbacks that read the number before have ended.
  */
 #define INV_ENGINE_TRACERS_MAX 4096
 
@@ -30,27 +31,27 @@ enum inv_engine_tracer_kind {
 
 struct inv_engine_tracer {
 	_Atomic int kind;     /* written after the other fields */
-	_Atomic bool lost;    /* `lost' was sent to the server for this
-				 tracer */
+	_Atomic bool lost;    /* inv_engine_tracer_lost has sent its message */
 	_Atomic bool missed;  /* a call was meta traced after the tracer died */
-	ERL_NIF_TERM term;    /* for a process or port */
-	struct inv_ours ours; /* for a tracer of inviso_tracer */
+	ERL_NIF_TERM term;    /* the pid or port, if it is one */
+	struct inv_ours ours; /* the tracer of inviso_tracer, if it is one */
 };
 
-/* Store a tracer under a number: a process or port, or a tracer of
- * inviso_tracer. */
+/* Store a tracer under a number. The first function is for a process or port,
+ * the second for a tracer of inviso_tracer. */
 void inv_engine_tracer_open(ErlNifEnv *env, uint32_t number, ERL_NIF_TERM term);
 void inv_engine_tracer_open_ours(uint32_t number, const struct inv_ours *ours);
 void inv_engine_tracer_close(uint32_t number);
 
-/* Removes all tracers, because a new server begins without any. */
+/* Removes all tracers, when a new server starts. Later messages of the engine
+ * go to this server. */
 void inv_engine_tracers_clear(const ErlNifPid *server);
 
 /* Returns the tracer with this number, which must be below the maximum. */
 const struct inv_engine_tracer *inv_engine_tracer_at(uint32_t number);
 
-/* Returns the tracer number of a process or port, or 0 if it is not a
- * tracer. */
+/* Returns the number of the tracer that is this process or port, or 0 if it is
+ * not a tracer. */
 uint32_t inv_engine_tracer_find(ERL_NIF_TERM term);
 
 static inline enum inv_engine_tracer_kind inv_engine_tracer_kind(
@@ -61,26 +62,29 @@ static inline enum inv_engine_tracer_kind inv_engine_tracer_kind(
 }
 
 /*
- * Sends a message to a process or port, in the environment of a callback.
- * Returns false if the tracer is dead. The server monitors the tracer and
- * closes it.
+ * Sends a message to a tracer that is a process or port. `env' is the
+ * environment of a callback. Returns false if the tracer is dead; the server,
+ * which monitors the tracer, then closes it.
  */
 bool inv_engine_tracer_send(ErlNifEnv *env, const struct inv_engine_tracer *t,
 			    ERL_NIF_TERM message);
 
 /*
- * Sends the server {'$inviso_engine', lost, Number}, only once, because a
- * tracer of inviso_tracer accepts no more events. env: of a callback.
+ * Call it when a tracer of inviso_tracer accepts no more events. Sends the
+ * server {'$inviso_engine', lost, Number}, but only once for each tracer. `env'
+ * is the environment of a callback.
  */
 void inv_engine_tracer_lost(ErlNifEnv *env, uint32_t number);
 
 /*
- * Marks a process (inv_tracee_mark), and if necessary sends the server
- * {'$inviso_engine', changed, Pid}. env: of a callback.
+ * Marks a process whose flags in the VM may have to be changed
+ * (inv_tracee_mark). For the first mark, sends the server {'$inviso_engine',
+ * changed, Pid}. `env' is the environment of a callback.
  */
 void inv_engine_tracer_changed(ErlNifEnv *env, ERL_NIF_TERM pid);
 
-/* Records that a call was meta traced for a dead tracer. */
+/* Records that a call was meta traced although the tracer with this number is
+ * dead. */
 void inv_engine_tracer_miss(uint32_t number);
 /*
  * missed(Number) -> boolean(): true if a call was meta traced after the

@@ -10,8 +10,8 @@ static ERL_NIF_TERM am_monotonic;
 static ERL_NIF_TERM am_strict_monotonic;
 static ERL_NIF_TERM am_timestamp;
 
-/* There is one library for each file from which inviso_tracer was loaded in
- * this VM. */
+/* The most files from which this VM may have loaded the library of
+ * inviso_tracer. Each file is a library of its own. */
 #define LIBRARIES_MAX 16
 
 struct library {
@@ -20,10 +20,11 @@ struct library {
 	inv_tracer_holds *holds;
 };
 
-/* Only the server uses these; callbacks use struct inv_ours. */
+/* Only the engine's server uses this table; callbacks use struct inv_ours. */
 static struct library libraries[LIBRARIES_MAX];
 
-/* Returns false if the library is of another version. */
+/* Sets the functions of the library. Returns false if it does not have them,
+ * because it is of another version. */
 static bool find_functions(struct library *l)
 {
 	void *call = dlsym(l->handle, INV_TRACER_CALL_NAME);
@@ -51,8 +52,8 @@ int inv_ours_open(struct inv_ours *o, const char *path, uint64_t handle)
 	for (i = 0; i < LIBRARIES_MAX && libraries[i].handle; i++) {
 		if (libraries[i].handle != l.handle)
 			continue;
-		dlclose(l.handle); /* undoes this dlopen, because the library
-				      was open already */
+		dlclose(l.handle); /* the table has the library already, so one
+				      of its two handles is enough */
 		*o = ours(&libraries[i], handle);
 		return 0;
 	}
@@ -82,8 +83,8 @@ void inv_ours_init(ErlNifEnv *env)
 }
 
 /*
- * Returns the kind of timestamp that the session wants, or 0 if it wants none.
- * The tracer reads the clock itself.
+ * Returns the kind of timestamp that the slot's session wants, or 0 if it wants
+ * none. The tracer reads the clock itself.
  */
 static ERL_NIF_TERM timestamp(const struct inv_message *m, uint32_t slot)
 {

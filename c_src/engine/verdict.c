@@ -34,7 +34,8 @@ static bool read_sessions(ErlNifEnv *env, ERL_NIF_TERM term,
 	return true;
 }
 
-/* Reads one Value for each session of v->valued, from bit 0 on. */
+/* Reads one Value for each session in v->valued, from bit 0 on, and sets *used
+ * to the number of values. */
 static bool read_values(struct inv_verdict *v, const ERL_NIF_TERM *e, int n,
 			int *used)
 {
@@ -49,8 +50,8 @@ static bool read_values(struct inv_verdict *v, const ERL_NIF_TERM *e, int n,
 	return true;
 }
 
-/* Reads the tests. For each session, the first test whose Boolean is true
- * counts. */
+/* Reads the tests. If several tests of a session have the Boolean true, only
+ * the first of them counts. */
 static bool read_tests(ErlNifEnv *env, struct inv_verdict *v,
 		       const ERL_NIF_TERM *e, int n)
 {

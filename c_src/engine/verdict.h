@@ -10,33 +10,39 @@
 #include "engine/message.h"
 
 /*
- * The results of all sessions' match specs for an event. The specs are compiled
- * into a single match spec for the VM (inviso_engine_spec.erl). Its result is
+ * The verdict on an event: the results of all sessions' match specs for it. The
+ * engine's server compiles the specs into a single match spec for the VM
+ * (inviso_engine_spec.erl). Its result is
  *
  *	{Sessions, Valued, Returns, Exceptions, Value..., Test...}
  *
- * Sessions is the mask of the sessions that match. Valued is the mask of the
- * matching sessions with a {message, Value} other than `true'; their Values
- * follow, from bit 0 on. Returns is the mask of the sessions that want the end
- * of the call, and Exceptions the mask of those among them that want
- * exceptions, too. A Test is {Slot, Boolean, Value}, for a clause that a guard
- * could not test: the session in Slot matches if Boolean is `true'; of several
- * such tests, the first gives the Value. If the event has no result of a match
- * spec, all sessions match; for a call, only the sessions that want all calls
- * of the function (note.h).
+ * Sessions    the mask of the sessions whose spec matches
+ * Valued      the mask of those whose {message, Value} is not {message, true}
+ * Returns     the mask of the sessions that want the end of the call
+ * Exceptions  the mask of those in Returns that want exceptions, too
+ * Value       one for each bit in Valued, from bit 0 on
+ * Test        {Slot, Boolean, Value}, for a clause that a guard could not test:
+ *             the session in Slot matches if Boolean is `true'. If several
+ *             tests of a session are `true', its value is that of the first
+ *
+ * If an event has no result of a match spec, all sessions match. But if the
+ * event is a call, only the sessions match that want all calls of the function
+ * (note.h).
  *
  * If the engine needs more data, the first element is not a mask but
  *
  *	{Sessions, Specs, Caller, Actions, Tracer}
  *
- * Specs: for messages, the sessions that have a match spec; for calls, the
- * sessions with a global pattern, which get no recursive calls. Caller: {M, F,
- * A}, or any other term if the caller is unknown. Actions: what the match specs
- * do (action.h). Tracer: for a meta traced call, the tracer's number if the
- * session has none of its own.
+ * Specs       for messages, the mask of the sessions that have a match spec;
+ *             for calls, that of the sessions with a global pattern, which get
+ *             no recursive calls
+ * Caller      {M, F, A}, or another term if the caller is unknown
+ * Actions     the actions of the match specs (action.h)
+ * Tracer      for a meta traced call, the tracer's number, if the session has
+ *             no tracer of its own
  */
 struct inv_verdict {
-	bool given; /* the match spec has a result */
+	bool given; /* the event has a result of a match spec */
 	uint32_t sessions;
 	uint32_t valued;
 	uint32_t specs;
@@ -53,8 +59,8 @@ void inv_verdict_init(ErlNifEnv *env);
 void inv_verdict_none(struct inv_verdict *v);
 
 /*
- * Reads the verdict from a callback's options.  Returns false if the match spec
- * is another tool's.
+ * Reads the verdict from a callback's options.  Returns false if another tool
+ * has set the match spec.
  */
 bool inv_verdict_read(ErlNifEnv *env, ERL_NIF_TERM opts, struct inv_verdict *v);
 

@@ -18,7 +18,7 @@ static INV_COLD enum inv_outcome come_late(struct inv_lane *lane)
 	return INV_TAKEN;
 }
 
-/* Adds an event of a call to the histograms. */
+/* Handles an event of a tracer that times calls. */
 static enum inv_outcome time_call(struct inv_tracer *t,
 				  struct inv_thread *thread,
 				  struct inv_arrival *a)
@@ -42,7 +42,8 @@ static enum inv_outcome time_call(struct inv_tracer *t,
 /* How many events a thread counts before it checks the time limit again. */
 #define COUNTS_A_LOOK 256u
 
-/* Adds an event to the counts, or its number to a histogram. */
+/* Counts an event, or adds the number that its match spec reports to a
+ * histogram. */
 static enum inv_outcome add(struct inv_tracer *t, struct inv_thread *thread,
 			    struct inv_arrival *a)
 {
@@ -57,9 +58,9 @@ static enum inv_outcome add(struct inv_tracer *t, struct inv_thread *thread,
 }
 
 /*
- * Counts an event, and records nothing. The clock is not read for each event,
- * so a thread notices the time limit only when it next checks the clock. Events
- * after the limit are lost, and counted as such.
+ * Counts an event, and records nothing. A thread reads the clock only once for
+ * COUNTS_A_LOOK events, so it may notice the time limit late. Events after it
+ * has noticed the limit are counted as lost.
  */
 static enum inv_outcome count(struct inv_tracer *t, struct inv_thread *thread,
 			      struct inv_arrival *a)

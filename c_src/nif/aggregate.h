@@ -5,8 +5,8 @@
 #include "nif/arrival.h"
 
 /*
- * Takes an event of a tracer that records none: the event is counted
- * (nif/tally.h), timed (nif/times.h) or delivered (nif/delivery.h).
+ * Handles an event of a tracer that does not record events: counts it
+ * (nif/tally.h), times it (nif/times.h) or delivers it (nif/delivery.h).
  */
 struct inv_thread;
 struct inv_tracer;

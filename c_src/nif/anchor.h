@@ -4,7 +4,7 @@
 
 #include "abi/log.h"
 
-/* Reads all clocks at (nearly) one instant: see anchor.c. */
+/* Reads the VM's and the system's clocks at (nearly) one instant. */
 struct inv_anchor inv_anchor_take(void);
 
 #endif

@@ -11,23 +11,25 @@
 #include "nif/atoms.h"
 
 /*
- * An event as a callback gets it. The VM passes some of its fields in a map,
- * which is read when one of these fields is needed: to count or to time a call,
- * usually none of them is.
+ * An event as a callback gets it. The VM passes some of its fields in a map.
+ * The map is read only when one of these fields is needed: counting or timing a
+ * call usually needs none.
  */
 struct inv_arrival {
 	struct inv_tracer_event te;
-	ERL_NIF_TERM opts; /* the map; 0: there is none, or it was read */
+	ERL_NIF_TERM opts; /* the map; 0: no map, or it was read already */
 };
 
 enum inv_outcome {
-	INV_TAKEN, /* recorded, delivered, unwanted, or dropped and counted */
-	INV_HELD,  /* the same, and the process is now held (nif/bound.h) */
+	INV_TAKEN, /* the event was recorded, delivered, left out because it is
+		    * not wanted, or dropped and counted */
+	INV_HELD,  /* like INV_TAKEN; from now on the process's calls are left
+		    * out (`held' in nif/bound.h) */
 	INV_GONE,  /* there is no such tracer */
 	INV_BAD	   /* the arguments are not an event */
 };
 
-/* Reads a map with at most four keys. */
+/* Reads the fields of an event that are in the map `opts': at most four. */
 static inline void inv_arrival_read(struct inv_tracer_event *te,
 				    ERL_NIF_TERM opts)
 {
@@ -60,8 +62,9 @@ static inline const struct inv_tracer_event *inv_arrival_whole(
 	return &a->te;
 }
 
-/* The time is read once for an event, so that all sessions see the same durations
- * of calls, also if the thread loses its processor between two tracers. */
+/* Returns the time of the event. If several tracers get the event, the first
+ * one reads the clock and the others use its result, so that all sessions see
+ * the same durations of calls. */
 static inline uint64_t inv_arrival_time(const struct inv_arrival *a)
 {
 	uint64_t *time = a->te.time;

@@ -7,8 +7,8 @@
 INV_ATOMS(DEFINE)
 #undef DEFINE
 
-/* A hash table with open addressing, at most a quarter full: a look-up takes
- * one or two probes. */
+/* A hash table with open addressing. At most a quarter of its slots are used,
+ * so a look-up takes one or two probes. */
 #define TAG_SLOTS 128u
 
 static struct {

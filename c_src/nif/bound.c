@@ -21,7 +21,8 @@ static void leave_out(struct inv_slot *slot)
 
 /* --- callbacks --------------------------------------------------------------- */
 
-/* Reads {M, F, Arguments} or {M, F, Arity}. */
+/* Reads {M, F, Arguments} or {M, F, Arity}, the content of a call or of its
+ * end. */
 static inline bool get_called(ErlNifEnv *env, ERL_NIF_TERM term,
 			      struct inv_called *f, ERL_NIF_TERM *args)
 {
@@ -39,7 +40,8 @@ static inline bool get_called(ErlNifEnv *env, ERL_NIF_TERM term,
 	return true;
 }
 
-/* Returns true if the event has a mark, with the value in the mark. */
+/* Returns true if the event's value is a mark, {'$inviso_ends', V}, and sets
+ * *value to V. */
 static bool is_marked(const struct inv_tracer_event *te, ERL_NIF_TERM *value)
 {
 	const ERL_NIF_TERM *e;
@@ -52,8 +54,8 @@ static bool is_marked(const struct inv_tracer_event *te, ERL_NIF_TERM *value)
 	return true;
 }
 
-/* Removes the mark. Returns false if the match spec wants no event of the
- * call. */
+/* Makes *plain a copy of the event without the mark. Returns false if the match
+ * spec wants the end of the call, but no event for the call itself. */
 static bool unmark(const struct inv_tracer_event **event,
 		   struct inv_tracer_event *plain, ERL_NIF_TERM value)
 {
@@ -214,9 +216,9 @@ ERL_NIF_TERM inv_bound_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return inv_am_true;
 }
 
-/* Adds the functions of the module to the table `o'. The list has pairs {F,
- * Arity}. Returns for how many functions the table had no room, or -1 if `list'
- * is not a list. */
+/* Adds the module's functions in `list', a list of {F, Arity}, to the table
+ * `o'. Returns for how many functions the table had no room, or -1 if `list' is
+ * not such a list. */
 static int tell(ErlNifEnv *env, struct inv_open_calls *o, ERL_NIF_TERM module,
 		ERL_NIF_TERM list, enum inv_ends ends)
 {
@@ -263,8 +265,7 @@ ERL_NIF_TERM inv_bound_ends(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 		return inv_am_closed;
 	if (t->bound) {
 		left = tell(env, t->bound, argv[1], argv[2], ends);
-		/* Callbacks search the functions in order, from the first
-		 * on. */
+		/* From now on, callbacks search this table. */
 		if (ends != INV_ENDS_NONE)
 			atomic_store_explicit(&t->open_calls, t->bound,
 					      memory_order_release);
@@ -293,9 +294,10 @@ static ERL_NIF_TERM list_stopped(ErlNifEnv *env, struct inv_open_calls *o)
 }
 
 /*
- * Clears `holds' if no function is stopped. A callback first stops a function
- * and then sets `holds', so this function checks the functions again after it
- * has cleared `holds'.
+ * Returns the list of the stopped functions. If it is empty, clears `holds', so
+ * that callbacks need not look for held processes. A callback first stops a
+ * function and then sets `holds'. So this function checks the functions again
+ * after it has cleared `holds'.
  */
 static ERL_NIF_TERM settle(ErlNifEnv *env, struct inv_slot *slot,
 			   struct inv_open_calls *o)

@@ -12,8 +12,9 @@
 /*
  * The bound on open calls (vm/open_calls.h) of a tracer that records. The
  * session tells the tracer for which functions the VM reports the ends of
- * calls. If a process reaches the bound, the session changes the pattern of a
- * function and tells the tracer.
+ * calls. A process that reaches the bound is `held': its calls are left out,
+ * until the session has changed the pattern of a function, so that the VM does
+ * not report the function's ends any more.
  *
  * A match spec can ask for the ends of some calls only. Then the message of
  * these calls has a mark, which the tracer removes: the value of {message, V}
@@ -23,20 +24,21 @@ struct inv_tracer;
 struct inv_slot;
 
 enum inv_bound {
-	INV_BOUND_RECORD,   /* the event is to be recorded */
+	INV_BOUND_RECORD,   /* record the event */
 	INV_BOUND_BEGINS,   /* record it; the VM will report the end of this
 			   * call */
 	INV_BOUND_HOLDS,    /* like INV_BOUND_BEGINS, and the process is held
 			     * from now on */
-	INV_BOUND_ENDS,	    /* the end of a call that began with this tracer */
-	INV_BOUND_LEAVE_OUT /* the event is not to be recorded */
+	INV_BOUND_ENDS,	    /* record it; it is the end of a call */
+	INV_BOUND_LEAVE_OUT /* do not record the event */
 };
 
 #define INV_BOUND_UNKNOWN UINT32_MAX /* no function has this number */
 
 /* The function of an event, and the arguments if they are known. */
 struct inv_bound_call {
-	uint32_t function; /* its number in the table of open calls */
+	uint32_t function; /* the function's number in the table of open
+			      calls */
 	uint32_t arity;
 	ERL_NIF_TERM args; /* a list, or the arity */
 };
@@ -46,8 +48,8 @@ struct inv_bound_call {
  * traced process. If the event has a mark, it is copied to *plain without the
  * mark, and *event then points to the copy. If the event's function is in the
  * table of open calls, sets *call; otherwise the result is INV_BOUND_RECORD, and
- * *call does not change. Only of a call, the fields are read that the VM passes in
- * a map (nif/arrival.h).
+ * *call does not change. For INV_TAG_CALL, *event must have the fields that the
+ * VM passes in a map (nif/arrival.h); for other tags they are not read.
  */
 enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 			       const struct inv_tracer_event **event,
@@ -55,19 +57,19 @@ enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 			       struct inv_bound_call *call);
 
 /*
- * If a filter wants a call, the end of the call is recorded, too. The caller says
- * for each INV_BOUND_BEGINS and _HOLDS whether the filter wants the call, and
- * asks before inv_bound_count whether it wanted the process's innermost open
- * call. Without an open call the answer is false.
+ * If a filter wants a call, the end of the call is recorded, too. After each
+ * INV_BOUND_BEGINS or INV_BOUND_HOLDS, call inv_bound_want with the filter's
+ * result for the call. Before inv_bound_count, inv_bound_wanted returns the
+ * result for the process's innermost open call, or false if no call is open.
  */
 void inv_bound_want(struct inv_tracer *t, ERL_NIF_TERM pid, bool wanted);
 bool inv_bound_wanted(struct inv_tracer *t, ERL_NIF_TERM pid);
 
-/* Returns true if the process is held, and counts a call that is left out.
- * `handle': of a tracer that may be closed. */
+/* Returns true if the process is held; then also counts a call as left out.
+ * The tracer with this handle may be closed. */
 bool inv_bound_holds(struct inv_slot *slot, uint64_t handle, ERL_NIF_TERM pid);
 
-/* For engines other than the VM; the library exports it by name. */
+/* For inviso's engine (c_src/engine); the library exports it by name. */
 __attribute__((visibility("default"))) inv_tracer_holds INV_TRACER_HOLDS;
 
 /* NIFs for the session; inviso_tracer.erl documents them. */

@@ -35,7 +35,7 @@ static ERL_NIF_TERM text(ErlNifEnv *env, const char *s)
 	return term;
 }
 
-/* Borrows the tracer of the handle in term. */
+/* Borrows the tracer whose handle is `term' (inv_tracer_borrow). */
 static struct inv_tracer *borrow(ErlNifEnv *env, ERL_NIF_TERM term)
 {
 	ErlNifUInt64 handle;
@@ -45,8 +45,8 @@ static struct inv_tracer *borrow(ErlNifEnv *env, ERL_NIF_TERM term)
 	return inv_tracer_borrow(handle);
 }
 
-/* Like borrow, but returns NULL unless the tracer delivers (`delivers' is true)
- * or records (false). */
+/* Like borrow, but returns NULL if `delivers' is true and the tracer records,
+ * or if it is false and the tracer delivers. */
 static struct inv_tracer *borrow_kind(ErlNifEnv *env, ERL_NIF_TERM term,
 				      bool delivers)
 {
@@ -135,8 +135,9 @@ ERL_NIF_TERM inv_control_offer(ErlNifEnv *env, int argc,
 	return result;
 }
 
-/* Waits without the lock. Another process may close the descriptors meanwhile,
- * so this function uses duplicates of them. */
+/* Waits for a spooler and sends it the descriptor of the memory. It waits
+ * without the tracers' lock. Another process may close the descriptors
+ * meanwhile, so this function uses duplicates of them. */
 ERL_NIF_TERM inv_control_give(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[])
 {
@@ -174,8 +175,8 @@ ERL_NIF_TERM inv_control_keeper(ErlNifEnv *env, int argc,
 	return pid;
 }
 
-/* Returns the path of the log. Reads at most the whole array, because the
- * spooler may have overwritten the path's NUL. */
+/* Returns the path of the log. Does not read beyond the array: the array is in
+ * shared memory, so another program may have overwritten the NUL at its end. */
 static ERL_NIF_TERM log_path(ErlNifEnv *env, const struct inv_tracer *t)
 {
 	ERL_NIF_TERM term;
@@ -210,7 +211,8 @@ ERL_NIF_TERM inv_control_keepers(ErlNifEnv *env, int argc,
 	return keepers;
 }
 
-/* Returns the name, as in open/2, of the limit that was reached first. */
+/* Returns the name of the limit that was reached first, as an option of
+ * inviso_tracer:open/2, or none. */
 static ERL_NIF_TERM reached(const struct inv_tracer *t)
 {
 	if (atomic_load(&inv_slot_of(t->handle)->use) != INV_USE_SPENT)
@@ -227,7 +229,8 @@ static ERL_NIF_TERM reached(const struct inv_tracer *t)
 	}
 }
 
-/* Returns {Forgotten, Unkept, Unended, Open, WithoutArgs}, or none. */
+/* Returns {Forgotten, Unkept, Unended, Open, WithoutArgs} (struct
+ * inv_decide_counts), or none if the tracer has no rules for calls. */
 static ERL_NIF_TERM decided(ErlNifEnv *env, const struct inv_tracer *t)
 {
 	struct inv_decide_counts c;
@@ -344,9 +347,10 @@ ERL_NIF_TERM inv_control_flush(ErlNifEnv *env, int argc,
 }
 
 /*
- * Returns a copy of a filter (text, or a match spec in the external term
- * format) and a NUL after it, which inv_event_filter_make needs:
- * inv_memory_alloc clears the memory. Returns NULL if there is no memory.
+ * Returns a copy of a filter, which is text or a match spec in the external
+ * term format, with a NUL after it. inv_event_filter_make needs the NUL, which
+ * is there because inv_memory_alloc clears the memory. Returns NULL if there is
+ * no memory.
  */
 static uint8_t *copy_bytes(const ErlNifBinary *bin)
 {
@@ -358,8 +362,8 @@ static uint8_t *copy_bytes(const ErlNifBinary *bin)
 }
 
 /*
- * Makes a filter from the match spec in argv, for this node's release.  *f is
- * NULL if argv has none, or after an error.
+ * Makes a filter from the match spec in argv, for this node's release, and sets
+ * *f to it.  If argv has no match spec, or after an error, sets *f to NULL.
  */
 static int make_filter(ErlNifEnv *env, const ERL_NIF_TERM argv[],
 		       struct inv_event_filter **f, struct inv_err *err)

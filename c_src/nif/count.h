@@ -10,7 +10,7 @@
 /*
  * The counters of a tracer, summed over its rings.
  *
- * The threads count produced and dropped.  recorded is counted independently:
+ * The threads count `produced' and `dropped'.  `recorded' is the number of
  * events that are committed in the rings or are in the log.  When no thread
  * uses the tracer any more, produced = recorded + the sum of dropped.  While
  * the tracer runs, the two sides of this equation differ by at most one event
@@ -22,14 +22,14 @@ struct inv_counts {
 	uint64_t dropped[INV_LOSS_COUNT];
 	uint64_t filtered;  /* events that the filter left out; not part of
 			       `produced' */
-	uint64_t undecided; /* part of `produced': events that the filter could
-			       not decide */
+	uint64_t undecided; /* part of `produced': recorded because the filter
+			       lacked facts to decide */
 	uint64_t redacted;  /* how many values of recorded events were
-			       recorded as a mark */
+			       replaced by a mark */
 };
 
-/* Sums up the counters of t. Other processes can falsify the counters, which
- * are in shared memory, but not the pointers to them. */
+/* Sums up the counters of t. The counters are in shared memory, where another
+ * program can falsify them; the pointers to them are not. */
 void inv_counts_read(struct inv_tracer *t, struct inv_counts *counts);
 
 #endif

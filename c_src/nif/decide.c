@@ -17,22 +17,25 @@
 #include "vm/open_calls.h"
 #include "vm/pages.h"
 
-/* Bytes of the arguments of a call, in the budget of a term. Words take more room,
- * so the second attempt, with a smaller budget, always fits. */
+/* The arguments of a call are first written with a budget of ARGS_BYTES. In
+ * kept terms, a word counts as one byte of the budget but takes nine, so the
+ * arguments may need more than the ROOM_BYTES of the thread's buffer. Then they
+ * are written again with a budget of FEW_BYTES, for which the buffer always
+ * suffices. */
 #define ARGS_BYTES (64u * 1024)
 #define ROOM_BYTES (128u * 1024)
 #define FEW_BYTES (8u * 1024)
 
 #define RULES 32u
 
-/* Bits in `marks' of a kept call. The bits above them are the number of
+/* Bits in `marks' of a kept call. The bits from MARK_BITS on are the number of
  * redacted values. */
 enum mark {
-	WANTED = INV_KEPT_COUNTED, /* it has a rule, and the filter wants it */
-	RULED = 1u << 1,
+	WANTED = INV_KEPT_COUNTED, /* RULED, and the filter wants the call */
+	RULED = 1u << 1,	   /* rules apply to the call */
 	HAS_ARGS = 1u << 2,
 	CUT = 1u << 3,
-	NO_ROOM = 1u << 4, /* for its arguments */
+	NO_ROOM = 1u << 4, /* there was no memory for its arguments */
 	MARK_BITS = 8,
 };
 
@@ -50,11 +53,13 @@ struct counter {
 	_Atomic uint64_t unkept;
 	_Atomic uint64_t unended;
 	_Atomic uint64_t without_args;
-	bool large; /* the last call's arguments did not fit into its block */
-	bool seen; /* the thread has left the tracer since entries were taken */
+	bool large; /* the arguments of the thread's last kept call did not fit
+		       into the call's own block */
+	bool seen;  /* the thread has been outside of the tracer's callbacks
+		      after mark() took entries */
 };
 
-/* Entries of dead processes that a sweep frees together. */
+/* How many entries of dead processes a sweep takes at a time. */
 #define SWEPT_MAX 256u
 
 struct inv_decide {
@@ -62,9 +67,9 @@ struct inv_decide {
 	struct inv_kept *kept;
 	uint8_t *rooms; /* ROOM_BYTES for each thread */
 	uint64_t n_rooms;
-	uint32_t n_swept; /* entries that are taken, and not freed yet */
-	uint32_t swept[SWEPT_MAX];
-	struct rule all; /* of all functions */
+	uint32_t n_swept; /* how many entries are taken and not freed yet */
+	uint32_t swept[SWEPT_MAX]; /* the indices of these entries */
+	struct rule all;	   /* the rule for calls of all functions */
 	bool has_all;
 	uint32_t n_rules;
 	struct rule rules[RULES];
@@ -114,8 +119,9 @@ void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
 	for (uint32_t i = 0; i < n_threads; i++) {
 		const struct counter *c = &d->counters[i];
 
-		/* Calls that have ended were counted as kept before, perhaps
-		 * by another thread. */
+		/* `ended' is read before `kept': a call is counted in `kept'
+		 * when it begins, perhaps by another thread. So kept is at
+		 * least ended. */
 		ended += atomic_load(&c->ended);
 		counts->forgotten += atomic_load(&c->forgotten);
 		counts->unkept += atomic_load(&c->unkept);
@@ -150,7 +156,8 @@ static void init_encoder(struct inv_encoder *e, const struct inv_tracer *t,
 	e->n_marked = 0;
 }
 
-/* Writes the arguments, and the value of the match spec. */
+/* Writes the call's arguments, unless `light' is true, and the value of its
+ * match spec. */
 static bool put_begin(struct inv_encoder *e, const struct inv_tracer_event *te,
 		      const struct inv_bound_call *of, bool light,
 		      struct inv_kept_call *call)
@@ -224,7 +231,7 @@ static inline void keep(struct inv_tracer *t, uint32_t thread,
 	kept(call, &e);
 }
 
-/* Counts open calls that were removed without an end. */
+/* Counts n calls that were removed although their ends were not reported. */
 static void lose(struct inv_decide *d, uint32_t thread, uint32_t n)
 {
 	if (inv_likely(n == 0))
@@ -292,8 +299,9 @@ void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 {
 	if (of->function == INV_BOUND_UNKNOWN)
 		return;
-	/* It may be the end of a call that was not kept, because the function
-	 * was stopped already, so no kept call is taken for it. */
+	/* The event may be the end of a call that was not kept, because the
+	 * function was already stopped. So the end is not matched with a kept
+	 * call. */
 	if (tag != INV_TAG_CALL)
 		inv_decide_held(t, thread, te->tracee);
 	else if (inv_open_function_reported(
@@ -303,7 +311,8 @@ void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 
 /* --- a call ends ------------------------------------------------------------- */
 
-/* Returns true if the term is `error' or a tuple that begins with it. */
+/* Returns true if the term is `error' or a tuple whose first element is
+ * `error'. */
 static bool is_error(ErlNifEnv *env, ERL_NIF_TERM term)
 {
 	const ERL_NIF_TERM *e;
@@ -329,9 +338,9 @@ static bool picks(const struct rule *r, struct inv_arrival *a, enum inv_tag tag,
 	       (!r->failed || has_failed(inv_arrival_whole(a), tag));
 }
 
-/* Returns true if the call is picked. It must be picked by the rule for all
- * functions, if there is such a rule, and by at least one rule of its function,
- * if the function has rules. */
+/* Returns true if the call is to be recorded. If there is a rule for all
+ * functions, it must pick the call. If the function has rules, at least one of
+ * them must pick the call. */
 static bool is_picked(const struct inv_tracer *t, uint32_t function,
 		      struct inv_arrival *a, enum inv_tag tag, uint64_t ns)
 {
@@ -386,7 +395,7 @@ enum inv_verdict inv_decide_end(struct inv_tracer *t, struct inv_thread *thread,
 	found = inv_kept_end(d->kept, thread->index, process, ev->function,
 			     &call, &lost);
 	lose(d, thread->index, lost);
-	/* The call was counted when it found no room, or was removed. */
+	/* The call was not kept, or was removed. It was counted then. */
 	if (inv_unlikely(found != INV_KEPT_FOUND))
 		return is_ruled(d, t, ev->function) ? INV_VERDICT_FORGET :
 						      INV_VERDICT_RECORD;
@@ -469,7 +478,7 @@ bool inv_decide_put(struct inv_encoder *e, const struct inv_whole *w,
 
 /* --- NIFs -------------------------------------------------------------------- */
 
-/* Reads {MinNs | none, Failed}. */
+/* Reads a rule, {MinNs | none, Failed}. */
 static bool get_rule(ErlNifEnv *env, ERL_NIF_TERM term, struct rule *r)
 {
 	const ERL_NIF_TERM *e;
@@ -547,8 +556,9 @@ ERL_NIF_TERM inv_decide_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return inv_am_true;
 }
 
-/* Sets the rules of functions, a list of {F, Arity}. Returns for how many
- * functions there was no room, or -1 if `list' is not a list. */
+/* Adds rules to the module's functions in `list', a list of {F, Arity}. Returns
+ * for how many functions there was no room, or -1 if `list' is not such a
+ * list. */
 static int set_rules(ErlNifEnv *env, struct inv_open_calls *o,
 		     ERL_NIF_TERM module, ERL_NIF_TERM list, uint32_t rules)
 {
@@ -597,11 +607,12 @@ static bool is_dead(void *arg, uint64_t process)
 	       !enif_is_process_alive(arg, &pid);
 }
 
-/* How many entries a call looks at: it may take about a millisecond. */
+/* How many entries a call of the NIF looks at, so that it takes about a
+ * millisecond at most. */
 #define ENTRIES_A_CALL 8192u
 
-/* Frees the entries that were taken, if each thread has left the tracer since.
- * Otherwise a later call looks again. */
+/* Frees the entries that mark() took, if each thread has been outside of the
+ * tracer's callbacks since. Otherwise a later call of the NIF tries again. */
 static void reap(struct inv_tracer *t, uint32_t thread)
 {
 	struct inv_decide *d = t->decide;
@@ -620,7 +631,7 @@ static void reap(struct inv_tracer *t, uint32_t thread)
 	d->n_swept = 0;
 }
 
-/* Takes entries of dead processes. */
+/* Takes entries of dead processes, so that these get no further kept calls. */
 static void mark(struct inv_tracer *t, ErlNifEnv *env, uint64_t *at)
 {
 	struct inv_decide *d = t->decide;

@@ -11,20 +11,24 @@
 #include "nif/encode.h"
 
 /*
- * Decides when a call ends whether the call is recorded: only slow calls and
- * calls that failed are. Until a call ends, the tracer keeps its arguments
- * (vm/kept.h, nif/kept.h).
+ * Rules that pick slow calls, and calls that failed. A function can have rules;
+ * of its calls, only those that a rule picks are recorded. That is decided when
+ * the call ends. Until then, the tracer keeps the call's arguments (vm/kept.h,
+ * nif/kept.h).
  *
- * 	call		 the arguments are kept, with the time
- * 	return_from,	 a rule picks the call: it is recorded as one event, with
- * 	exception_from,	 its arguments (INV_EV_WHOLE); otherwise it is forgotten
+ * 	event		 what the tracer does
+ * 	call		 keeps the arguments and the time
+ * 	return_from,	 if a rule picks the call: records it as one event, with
+ * 	exception_from,	 its arguments (INV_EV_WHOLE); otherwise forgets it
  * 	exit
  *
- * This concerns only functions with rules. Calls of other functions are
- * recorded when they begin and when they end. The tracer keeps the times at
- * which these calls began, too, because calls with rules can be inside them.
- * The functions and their ends are those of the bound on open calls
- * (nif/bound.h).
+ * Calls of functions without rules are recorded when they begin and when they
+ * end. The tracer keeps the times at which these calls began, too, because
+ * calls of functions with rules can be inside them. The table of open calls
+ * (nif/bound.h) says for which functions the VM reports the ends of calls.
+ *
+ * A process is `held' if it has reached the bound on open calls: its calls are
+ * left out until the session has changed a pattern.
  */
 struct inv_arrival;
 struct inv_bound_call;
@@ -36,17 +40,17 @@ struct inv_tracer;
 
 void inv_decide_free(struct inv_decide *d);
 
-/* Numbers of calls of functions with rules that the filter wants. Except for
- * without_args, these calls are not in `produced'. */
+/* Numbers of calls that the filter wants, of functions with rules. `produced'
+ * (nif/count.h) counts only those in without_args. */
 struct inv_decide_counts {
-	uint64_t forgotten; /* they ended, and no rule picked them */
-	uint64_t unkept;  /* not decided: there was no room, or the VM does not
-			    report their ends */
-	uint64_t unended; /* their ends were not reported: the process died, or
-			     hibernated */
-	uint64_t open;	  /* they have not ended */
-	uint64_t without_args; /* recorded without arguments: there was no
-				  room */
+	uint64_t forgotten; /* no rule picked the call when it ended */
+	uint64_t unkept;    /* the rules were not applied: no memory to keep the
+			    call, or the VM does not report its end */
+	uint64_t unended;   /* the VM did not report the call's end, because the
+			     process died or hibernated */
+	uint64_t open;	    /* the call has not ended yet */
+	uint64_t without_args; /* recorded without arguments: no memory to
+				  keep them */
 };
 
 void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
@@ -54,49 +58,58 @@ void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
 
 /* A call whose end was reported. */
 struct inv_whole {
-	uint64_t ns;			  /* how long it took */
-	uint64_t self_ns;		  /* without calls inside it */
-	uint32_t depth;			  /* calls around it */
-	const struct inv_kept_call *call; /* NULL: it was recorded when it
+	uint64_t ns;			  /* how long the call took */
+	uint64_t self_ns;		  /* the same without the calls that it
+					     made */
+	uint32_t depth;			  /* how many calls were open around
+					     it */
+	const struct inv_kept_call *call; /* NULL: its function has no rules,
+					     and the call was recorded when it
 					     began */
-	struct inv_open_calls *functions; /* has its function */
-	const uint8_t *bytes;		  /* its kept terms */
+	struct inv_open_calls *functions; /* the table with the function */
+	const uint8_t *bytes;		  /* kept terms: the arguments */
 };
 
 /*
- * A call begins. `wanted' is true if the filter of the tracer selects the
- * call. Returns true if the call is to be recorded now, and not when it ends.
+ * Call it when a traced call begins. `wanted' is true if the tracer's filter
+ * selects the call. Returns true if the function has no rules: the caller then
+ * records the call now.
  */
 bool inv_decide_begin(struct inv_tracer *t, uint32_t thread,
 		      const struct inv_tracer_event *te,
 		      const struct inv_bound_call *of, uint64_t now,
 		      bool wanted);
 
-/* A call that the filter wants begins, and the VM will not report its end. Returns
- * true if the call is to be recorded. */
+/* Call it when a call begins that the filter wants, but whose end the VM will
+ * not report. Returns true if the function has no rules: the caller then
+ * records the call. Otherwise counts the call in `unkept'. */
 bool inv_decide_endless(struct inv_tracer *t, uint32_t thread,
 			uint32_t function);
 
 /*
- * An event that is not recorded, of a function with ends (INV_BOUND_LEAVE_OUT). A
- * call is kept all the same, so that its end is not taken for that of another
- * call. An end says that no end of its function is recorded any more, so the open
- * calls of such functions are removed, as by inv_decide_held.
+ * Call it for an event for which inv_bound_count returned INV_BOUND_LEAVE_OUT.
+ * If the event is a call whose end will be recorded, the tracer keeps the call
+ * nevertheless, so that its end is not taken for the end of another call. If
+ * the event is the end of a call, the ends of its function are not recorded any
+ * more. Then this function does the same as inv_decide_held.
  */
 void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 			 const struct inv_tracer_event *te, enum inv_tag tag,
 			 const struct inv_bound_call *of, uint64_t now);
 
-/* The process is held from now on. The calls that are removed are not decided. */
+/* Call it when the process becomes held. Removes its kept calls whose ends are
+ * not recorded any more. Rules are not applied to these calls; they count in
+ * `unkept'. */
 void inv_decide_held(struct inv_tracer *t, uint32_t thread, uint64_t process);
 
 enum inv_verdict {
 	INV_VERDICT_FORGET,
-	INV_VERDICT_RECORD, /* as an event of its own */
-	INV_VERDICT_WHOLE,  /* with *w; inv_decide_done must follow */
+	INV_VERDICT_RECORD, /* record the event without *w */
+	INV_VERDICT_WHOLE,  /* record the event with *w. After inv_decide_end,
+			     * inv_decide_done must follow */
 };
 
-/* The event ends a call. */
+/* An event that ends a call. */
 struct inv_decide_event {
 	struct inv_arrival *arrival;
 	enum inv_tag tag;
@@ -110,17 +123,17 @@ enum inv_verdict inv_decide_end(struct inv_tracer *t, struct inv_thread *thread,
 void inv_decide_done(struct inv_tracer *t, uint32_t thread, uint64_t process,
 		     const struct inv_whole *w);
 
-/* The process exits, so its innermost open call ends. Returns
- * INV_VERDICT_RECORD or INV_VERDICT_WHOLE, and the caller must then call
- * inv_decide_exited. Returns INV_VERDICT_FORGET if no call is open. The event
- * exit is recorded in each case. */
+/* Call it when the process exits, which ends its innermost open call. After
+ * INV_VERDICT_RECORD and INV_VERDICT_WHOLE the caller must call
+ * inv_decide_exited. INV_VERDICT_FORGET means that no call is open. The caller
+ * records the exit event in each case. */
 enum inv_verdict inv_decide_exit(struct inv_tracer *t, struct inv_arrival *a,
 				 uint64_t now, struct inv_whole *w);
 void inv_decide_exited(struct inv_tracer *t, uint32_t thread, uint64_t process,
 		       enum inv_verdict verdict);
 
-/* Appends the additional terms of the record of an end (INV_EV_WHOLE in
- * abi/event.h). Returns false in the same cases as inv_encode_term. */
+/* Appends the terms that INV_EV_WHOLE (abi/event.h) adds to the record of an
+ * end. Returns false if they do not fit. */
 bool inv_decide_put(struct inv_encoder *e, const struct inv_whole *w,
 		    ERL_NIF_TERM tracee);
 

@@ -7,12 +7,12 @@
 #include "nif/memory.h"
 #include "nif/weigh.h"
 
-/* The size of a message without its terms: its head, and the tuples made
- * here. */
+/* An upper bound of the size of a message without the event's own terms: the
+ * head of the message, and the tuples that this file makes. */
 #define MESSAGE_BYTES 256
 
-/* trace, tracee, tag, message, extra, match spec's result, scheduler,
- * timestamp */
+/* The elements of the longest message: trace, tracee, tag, message, extra,
+ * match spec's result, scheduler, timestamp. */
 #define ELEMENTS_MAX 8
 
 struct inv_delivery *inv_delivery_make(const ErlNifPid *receiver, uint32_t n,
@@ -84,8 +84,8 @@ static uint64_t dropped(const struct inv_delivery *d)
 }
 
 /*
- * Returns the time in the unit that the VM's own tracer uses: the native unit,
- * which is 1 ns on Linux.
+ * Returns the time in the unit of the VM's own trace messages: the native time
+ * unit, which is 1 ns on Linux.
  */
 static ERL_NIF_TERM monotonic(ErlNifEnv *env)
 {
@@ -106,8 +106,8 @@ static ERL_NIF_TERM timestamp(ErlNifEnv *env, ERL_NIF_TERM kind)
 }
 
 /*
- * Collects the elements of the message except the timestamp; returns their
- * number.
+ * Collects the elements of the message that te becomes, without the timestamp.
+ * Returns their number.
  */
 static unsigned elements(const struct inv_tracer_event *te,
 			 ERL_NIF_TERM element[ELEMENTS_MAX])
@@ -134,8 +134,8 @@ static unsigned elements(const struct inv_tracer_event *te,
 }
 
 /*
- * Takes the credit in bytes that the event needs, and returns it. If the credit
- * does not suffice, returns 0 with the reason in *why.
+ * Takes as many bytes of the credit as the event needs, and returns their
+ * number. If the credit does not suffice, returns 0 with the reason in *why.
  */
 static uint64_t weight(struct inv_delivery *d, ErlNifEnv *env,
 		       const ERL_NIF_TERM element[], unsigned n,
@@ -177,20 +177,21 @@ void inv_delivery_event(struct inv_delivery *d, uint32_t thread,
 	uint64_t bytes;
 	unsigned n;
 
-	/* Like the VM, never sends a process events about itself. */
+	/* The receiver gets no events about itself, as a tracer process of the
+	 * VM does not. */
 	if (te->tracee == enif_make_pid(env, &d->receiver))
 		return;
 	/*
-	 * Release: a thread that reads this count also sees the earlier drops
-	 * counted.
+	 * Release: a thread that reads this count also sees the counts of the
+	 * events that this thread dropped before.
 	 */
 	atomic_store_explicit(
 		produced,
 		atomic_load_explicit(produced, memory_order_relaxed) + 1,
 		memory_order_release);
 	/*
-	 * In a flood of events, most events have no credit. So the credit is
-	 * checked before the event is weighed.
+	 * If there are too many events, most of them find no credit. So the
+	 * credit is checked before the event is weighed, which takes longer.
 	 */
 	if (!take(&d->events, 1)) {
 		drop(d, INV_DROP_FULL);

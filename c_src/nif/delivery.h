@@ -11,7 +11,7 @@
 
 /*
  * A tracer that delivers: it sends each event to one process of this node, the
- * receiver, as the message that a tracer process would get, wrapped:
+ * receiver. Message is what the VM would send to a tracer process:
  *
  *	{inviso_event, Bytes, Dropped, Message}
  *
@@ -22,9 +22,10 @@
  * so that the receiver can report the loss at the right place among the events.
  *
  * A delivery takes no lock and allocates nothing itself. The events of one
- * traced process stay in order, because the VM keeps the order of a process'
- * signals. Callbacks may call enif_send with their environment, whatever locks
- * they hold: the VM itself sends trace messages while it holds these locks.
+ * traced process stay in order, because the VM keeps the order of a process's
+ * signals. A callback may call enif_send with its environment although its
+ * thread holds locks of the VM: the VM sends its own trace messages under the
+ * same locks.
  */
 enum inv_drop {
 	INV_DROP_FULL,	  /* the receiver has no credit left */
@@ -44,10 +45,9 @@ struct inv_delivery {
 	uint64_t max_copy;  /* the most bytes that may be copied for one
 			       event */
 	uint64_t max_bytes; /* the whole credit, in bytes */
-	_Alignas(INV_CACHE_LINE) _Atomic int64_t events; /* how many events
-							    of the credit
-							    remain */
-	_Atomic int64_t bytes;
+	_Alignas(INV_CACHE_LINE) _Atomic int64_t events; /* remaining credit,
+							    in events */
+	_Atomic int64_t bytes; /* remaining credit, in bytes */
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t dropped[INV_DROPS];
 	struct inv_delivery_lane lanes[];
 };

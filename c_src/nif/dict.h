@@ -8,15 +8,15 @@
 #include <string.h>
 
 /*
- * The atoms, pids, ports, nodes and functions that the open packet defines,
- * with their numbers. Each ring has one such dictionary, used only by the
- * ring's thread.
+ * The dictionary of the packet that a thread is writing: atoms, pids, ports,
+ * nodes and functions that it defines, with their numbers. Each ring has
+ * one such dictionary, used only by the ring's thread.
  *
  * The dictionary is a table with one entry for each hash. If two keys have the
  * same hash, the later key replaces the earlier one. If the earlier key occurs
  * again, it is defined again, under another number, which only costs bytes.
- * Emptying the table for each packet is cheap compared with the packet's
- * events.
+ * Each packet starts with an empty table; emptying it is cheap compared with
+ * recording the packet's events.
  */
 #define INV_DICT_SLOTS 1024u
 
@@ -25,10 +25,10 @@
 struct inv_packet_dict {
 	uint32_t n; /* how many definitions the packet has */
 	struct {
-		uint64_t key; /* 0: an empty entry (no key is 0) */
+		uint64_t key; /* 0: the entry is empty (no key is 0) */
 		uint64_t number;
 	} slots[INV_DICT_SLOTS];
-	/* functions, a table of the same kind */
+	/* The functions, in a hash table of the same kind. */
 	struct inv_known_function {
 		uint64_t module; /* 0: an empty entry */
 		uint64_t function;
@@ -71,8 +71,8 @@ static inline uint32_t inv_packet_dict_add(struct inv_packet_dict *d,
 	return d->n++;
 }
 
-/* Returns the function's entry, which perhaps contains another function or
- * none. */
+/* Returns the entry of the function's hash. The caller checks whether the entry
+ * has this function, another one with the same hash, or none. */
 static inline struct inv_known_function *inv_packet_dict_function(
 	struct inv_packet_dict *d, uint64_t module, uint64_t function,
 	uint32_t arity)

@@ -5,10 +5,10 @@
 #include <erl_nif.h>
 
 /*
- * The directory that contains the library and the spooler. The directory can
- * change while the library is loaded: if a command pushed the code, the files
- * are removed before the code is unloaded. A client that attaches between these
- * two steps sends the files again, to a new directory.
+ * The directory that contains the library and the spooler. It can change while
+ * the library is loaded. If a command has sent the code to this node, the files
+ * are later removed before the code is unloaded. A client that attaches between
+ * these two steps sends the files again, to a new directory.
  */
 
 /* Call it when the library is loaded. Returns 0, or -1 if `path' is not a
@@ -23,8 +23,8 @@ ERL_NIF_TERM inv_dir(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]);
 
 /*
  * library() -> binary(). Returns the directory from which the library was
- * loaded. The dynamic linker knows the library by this path, even after the
- * file was removed.
+ * loaded. The dynamic linker knows the library by its path in this directory,
+ * even after the file was removed.
  */
 ERL_NIF_TERM inv_dir_library(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);

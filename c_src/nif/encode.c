@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The walk over a term. It recurses for at most max_depth levels;
- * INV_ENCODE_DEPTH levels need 32 KiB of stack (tools/check-stack). Most
- * elements of most terms are atoms, pids and small integers. The loop over a
- * container's elements writes such elements itself, with as few calls into the
- * VM as possible.
+ * INV_ENCODE_DEPTH levels need 32 KiB of stack (tools/check-stack). A
+ * `container' is a list, tuple or map. Most elements of containers are atoms,
+ * pids and small integers. The loop over the elements writes these itself, with
+ * as few calls into the VM as possible.
  */
 #include "nif/encode.h"
 
@@ -26,9 +26,9 @@
 #define LOOKS_MIN 4096u
 
 /*
- * How many cells rules may visit for each cell that the encoder may visit. In
- * a term that is not cut, rules need fewer visits: at most three for a cell, if
- * it is in a list in a pair in a list.
+ * For each list cell that the encoder may visit, the redaction rules may visit
+ * this many. In a term that is not cut, the rules need fewer visits. They need
+ * the most, three for a cell, if the cell is in a list in a pair in a list.
  */
 #define CHECKS_OF_LOOK 4u
 
@@ -37,9 +37,9 @@ static ERL_NIF_TERM nil; /* an immediate: its word is always the same */
 /*
  * The type of a term, guessed from its low bits with a table that is filled
  * from samples when the library is loaded. The guess only decides which NIF
- * function is tried first; a wrong guess only costs time. But GUESS_NOTHING is
- * certain to be no pointer, because the two lowest bits of all pointers are
- * those of a list cell or of a tuple.
+ * function is tried first; a wrong guess only costs time. But a term with
+ * GUESS_NOTHING is certainly not a pointer, because the two lowest bits of each
+ * pointer are those of a list cell or of a tuple.
  */
 #define GUESS_BITS 15u
 enum guess {
@@ -57,8 +57,8 @@ void inv_encode_init(ErlNifEnv *env)
 
 	nil = enif_make_list(env, 0);
 	/*
-	 * The third low bit of a cell or tuple is part of its address, so only
-	 * the two lowest bits are compared.
+	 * In the word of a list or tuple, the third bit from below is a part of
+	 * the address. So only the two lowest bits are compared.
 	 */
 	for (low = 0; low <= GUESS_BITS; low++) {
 		if (low == (one & GUESS_BITS))
@@ -79,7 +79,8 @@ bool inv_encode_tuple(struct inv_encoder *e, uint32_t arity)
 
 bool inv_encode_hole(struct inv_encoder *e)
 {
-	bool was = e->cut; /* the HOLE is on purpose: e->cut must not change */
+	bool was = e->cut; /* e->cut must not change: this HOLE is not written
+			      because the term was too large */
 	bool ok = inv_scalar_missing(e, INV_T_HOLE, INV_CUT_OTHER, 0);
 
 	e->cut = was;
@@ -87,11 +88,11 @@ bool inv_encode_hole(struct inv_encoder *e)
 }
 
 /*
- * Writes the dictionary number of a term that the packet has defined, at p,
- * which has space for KNOWN_MAX bytes. Returns a pointer to the byte after the
- * number, or NULL if the packet has not defined the term. The type of the term
- * is not checked: only atoms, and pids and ports of this node, are defined, and
- * no other term has the same word.
+ * If the packet has defined the term, writes the term's dictionary number to p,
+ * and returns a pointer to the byte after the number; otherwise returns NULL.
+ * At p must be space for KNOWN_MAX bytes. The type of the term is not checked:
+ * only atoms, and pids and ports of this node, are defined, and no other term
+ * has the same word.
  */
 #define KNOWN_MAX (1 + INV_VARINT_MAX)
 
@@ -111,7 +112,8 @@ static inline uint8_t *put_known(const struct inv_packet_dict *dict, uint8_t *p,
 }
 
 /*
- * Counts the remaining cells of a list, as far as e->looks permits.
+ * Counts the cells of the rest of a list, but visits at most e->looks cells.
+ * The result says whether *n is exact.
  */
 static enum inv_cut count_cells(struct inv_encoder *e, ERL_NIF_TERM list,
 				uint32_t *n)
@@ -134,8 +136,9 @@ static INV_COLD bool put_hole_list(struct inv_encoder *e, ERL_NIF_TERM list)
 }
 
 /*
- * Writes a string whose n bytes are already in the packet, a little above p.
- * `rest' is the part of the list that did not fit into the budget, or 0.
+ * Writes the head of a string, and moves its n bytes, which are already in the
+ * packet above p. `rest' is the part of the list that did not fit into the
+ * budget, or 0.
  */
 static bool finish_string(struct inv_encoder *e, const uint8_t *bytes,
 			  uint32_t n, ERL_NIF_TERM rest)
@@ -190,8 +193,8 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 	*is_string = true;
 	return finish_string(e, start, n, 0);
 
-no_string: /* counts the visited cells, so that the visits of nested lists are
-	      bounded, too */
+no_string: /* Subtract the visited cells: lists in this list may visit only the
+	      rest. */
 	e->looks -= n;
 	return true;
 }
@@ -199,21 +202,21 @@ no_string: /* counts the visited cells, so that the visits of nested lists are
 static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth);
 
 /*
- * Marks a function that writes one container. Such a function is not inlined,
- * so each level of nesting takes one frame on the stack. The code for elements
- * that are not containers is inlined into the function.
+ * LEVEL marks a function that writes one container. Such a function is not
+ * inlined, so each level of nesting takes one frame on the stack. The code that
+ * writes other elements is INLINED into these functions.
  */
 #define LEVEL __attribute__((noinline))
 #define INLINED static inline __attribute__((always_inline))
 
-/* Writes one term at p, nested in depth containers. */
+/* Writes one term at p. `depth' containers are around it. */
 INLINED bool put_term(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 {
 	uint8_t *next;
 
 	if (guesses[term & GUESS_BITS] == GUESS_NOTHING &&
 	    (size_t)(e->top - e->p) >= KNOWN_MAX) {
-		/* It is neither a list nor boxed, so its word is all of it. */
+		/* The term is not a pointer, so its word has all of it. */
 		if (inv_unlikely(e->dict == NULL))
 			return term == nil ? inv_put_byte(e, INV_T_NIL) :
 					     inv_put_word(e, term);
@@ -241,8 +244,9 @@ static INV_COLD bool cut_list(struct inv_encoder *e, ERL_NIF_TERM tail)
 	return inv_scalar_missing(e, INV_T_CUT, kind, n);
 }
 
-/* Writes an element of a container. If it is ruled, the container has a stack in
- * which a function has a rule. */
+/* Writes an element of a container. `ruled' is true if the container also has a
+ * stack trace with a function that has a rule: the element may then be the
+ * reason of an exception. */
 INLINED bool put_beside(struct inv_encoder *e, ERL_NIF_TERM term,
 			uint32_t depth, bool ruled)
 {
@@ -251,8 +255,9 @@ INLINED bool put_beside(struct inv_encoder *e, ERL_NIF_TERM term,
 	return put_term(e, term, depth);
 }
 
-/* Writes the tail of an improper list after its last element. The tail of [Key |
- * Value] is redacted. */
+/* Writes the tail of an improper list, whose last element is `last'. If `last'
+ * is a key whose values are redacted, as in [Key | Value], the tail is
+ * redacted. */
 INLINED bool put_tail(struct inv_encoder *e, ERL_NIF_TERM last,
 		      ERL_NIF_TERM tail, uint32_t depth, bool ruled)
 {
@@ -264,7 +269,8 @@ INLINED bool put_tail(struct inv_encoder *e, ERL_NIF_TERM last,
 	return put_beside(e, tail, depth, ruled);
 }
 
-/* Writes a list, with rules for functions. */
+/* Writes a list to which redaction rules for functions can apply, or which is
+ * in the result of a match spec. */
 LEVEL static bool put_list_redacted(struct inv_encoder *e, ERL_NIF_TERM list,
 				    uint32_t depth)
 {
@@ -297,7 +303,7 @@ LEVEL static bool put_list_redacted(struct inv_encoder *e, ERL_NIF_TERM list,
 	return inv_put_byte(e, INV_T_END);
 }
 
-/* Writes a list, whose first cell is {head, tail}. */
+/* Writes a list. `head' and `tail' are those of its first cell. */
 LEVEL static bool put_plain_list(struct inv_encoder *e, ERL_NIF_TERM list,
 				 ERL_NIF_TERM head, ERL_NIF_TERM tail,
 				 uint32_t depth)
@@ -390,8 +396,8 @@ LEVEL static bool put_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 	return true;
 }
 
-/* Writes n pairs of a map, and cuts the pairs that do not fit into the
- * budget. */
+/* Writes n pairs of a map. Writes a CUT in place of the pairs that do not fit
+ * into the budget. */
 static bool put_pairs(struct inv_encoder *e, ErlNifMapIterator *iter, size_t n,
 		      uint32_t depth, bool ruled)
 {
@@ -481,8 +487,8 @@ static bool put_by_type(struct inv_encoder *e, ERL_NIF_TERM term,
 		return inv_scalar_float(e, term);
 	case ERL_NIF_TERM_TYPE_FUN:
 		return inv_ident_fun(e, term);
-	case ERL_NIF_TERM_TYPE_TUPLE: /* this case and those below: the guess
-					 was wrong */
+	case ERL_NIF_TERM_TYPE_TUPLE: /* the guess of the type was wrong, here
+					 and in the next case */
 		enif_get_tuple(e->env, term, &arity, &elements);
 		return put_tuple(e, elements, (uint32_t)arity, depth);
 	case ERL_NIF_TERM_TYPE_LIST:
@@ -494,7 +500,7 @@ static bool put_by_type(struct inv_encoder *e, ERL_NIF_TERM term,
 	}
 }
 
-/* Writes any term that the packet has not defined. */
+/* Writes a term that is a pointer, or that the packet has not defined. */
 static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 {
 	const ERL_NIF_TERM *elements;
@@ -535,7 +541,7 @@ static inline void begin_term(struct inv_encoder *e)
 	e->checks = CHECKS_OF_LOOK * e->looks;
 }
 
-/* Writes a whole term, or its shape if the rules say so. */
+/* Writes a whole term, or only its shape if the rules redact all data. */
 static inline bool put_whole(struct inv_encoder *e, ERL_NIF_TERM term,
 			     uint32_t depth)
 {
@@ -582,8 +588,8 @@ bool inv_encode_shape(struct inv_encoder *e, ERL_NIF_TERM term)
 
 /* --- functions ------------------------------------------------------------ */
 
-/* How many arguments are collected before they are written. The cells of longer
- * lists are visited twice. */
+/* How many arguments are collected before they are written. If a list has more,
+ * the cells of the others are visited twice. */
 #define ARGS 8u
 #define ARITY_MAX 255u
 
@@ -594,8 +600,8 @@ struct args {
 	ERL_NIF_TERM rest; /* the list after v */
 };
 
-/* Returns false if `list' is not a list of at most 255 elements. Visits at most
- * one cell more. */
+/* Reads the arguments in `list'. Returns false if it is not a list of at most
+ * 255 elements. Visits at most 256 cells. */
 static bool get_args(const struct inv_encoder *e, ERL_NIF_TERM list,
 		     struct args *a)
 {
@@ -616,9 +622,9 @@ static bool get_args(const struct inv_encoder *e, ERL_NIF_TERM list,
 }
 
 /*
- * Sets *number to the function's dictionary number. If module or function is
- * not an atom, sets *is_mfa to false. Returns false if a definition does not
- * fit.
+ * Sets *number to the function's dictionary number, and defines the function if
+ * necessary. If module or function is not an atom, sets *is_mfa to false.
+ * Returns false if a definition does not fit.
  */
 static inline bool know_function(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 				 uint32_t arity, uint32_t *number, bool *is_mfa)
@@ -705,7 +711,7 @@ bool inv_encode_called(struct inv_encoder *e, ERL_NIF_TERM module,
 	return with_args ? put_apply(e, number) : inv_put_entry(e, number);
 }
 
-/* Like put_args, for a list of this length. */
+/* Like put_args, for the list `args', whose length is `arity'. */
 LEVEL static bool put_list_of_args(struct inv_encoder *e, ERL_NIF_TERM args,
 				   unsigned arity)
 {
@@ -742,8 +748,8 @@ bool inv_encode_args(struct inv_encoder *e, ERL_NIF_TERM mfa, ERL_NIF_TERM args,
 	return put_args_redacted(e, args, arity, call.args);
 }
 
-/* Writes {M, F, A}. If the term is another tuple of three elements, or the limit
- * of depth applies to the arguments, sets *is_mfa to false and writes nothing. */
+/* Writes {M, F, Args} or {M, F, Arity}. If the tuple is neither, or max_depth
+ * is too small for the arguments, sets *is_mfa to false and writes nothing. */
 static bool put_mfa(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 		    bool with_args, bool *is_mfa)
 {
@@ -774,7 +780,8 @@ static bool put_mfa(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 	return inv_put_entry(e, number);
 }
 
-/* Writes {M, F, Args}, which put_mfa has refused, without the arguments. */
+/* Writes {M, F, Args} with a HOLE in place of the arguments, if put_mfa has set
+ * *is_mfa to false. */
 static INV_COLD bool put_without_args(struct inv_encoder *e,
 				      const ERL_NIF_TERM *mfa)
 {

@@ -19,8 +19,9 @@
 
 /*
  * Notes in the slot that the VM has called enabled/3 for the tracer. If the
- * tracee is an atom, the call is about future processes or comes from the
- * engine, and is not noted. Returns false if a limit of the tracer is reached.
+ * tracee is an atom, the call of enabled/3 is about future processes or comes
+ * from the engine; then this function notes nothing. Returns false if a limit
+ * of the tracer is reached.
  */
 static bool note_asked(ErlNifEnv *env, struct inv_slot *slot,
 		       ERL_NIF_TERM tracee)
@@ -44,8 +45,9 @@ static inline bool is_in_use(ErlNifEnv *env, struct inv_slot *slot,
 }
 
 /*
- * The answer for a tracer's other handles: a start handle (nif/starts.h), or the
- * handle of a tracer that is closed or has reached a limit.
+ * The result of enabled/3 if the handle is not that of a tracer in use: it is a
+ * start handle (nif/starts.h), or the handle of a tracer that is closed or has
+ * reached a limit.
  */
 static INV_COLD ERL_NIF_TERM enabled_otherwise(ErlNifEnv *env, uint64_t handle,
 					       const ERL_NIF_TERM argv[])
@@ -61,13 +63,13 @@ static INV_COLD ERL_NIF_TERM enabled_otherwise(ErlNifEnv *env, uint64_t handle,
 			       inv_am_trace :
 			       inv_am_discard;
 	/*
-	 * If the answer were discard, the VM would not advance the serial of the
-	 * token, and so later messages could not be told apart.
+	 * If the result were discard, the VM would not advance the serial of
+	 * the token, so several messages would have the same serial.
 	 */
 	if (argv[0] == inv_am_seq_trace)
 		return inv_am_trace;
 	/*
-	 * The result may be remove only for trace_status: for other tags some
+	 * Only for trace_status may the result be remove. For other tags, some
 	 * places in the VM treat remove as an error.
 	 */
 	return argv[0] == inv_am_trace_status && inv_retire_settled() ?
@@ -75,8 +77,8 @@ static INV_COLD ERL_NIF_TERM enabled_otherwise(ErlNifEnv *env, uint64_t handle,
 		       inv_am_discard;
 }
 
-/* The answer if the tracer is not simply in use, or the guess of its slot was
- * wrong. */
+/* The result of enabled/3 if the guess of the tracer's slot was wrong, or the
+ * tracer there is not simply in use. */
 static INV_COLD ERL_NIF_TERM enabled_slowly(ErlNifEnv *env,
 					    const ERL_NIF_TERM argv[])
 {
@@ -137,7 +139,8 @@ static enum inv_outcome take(struct inv_tracer *t, struct inv_thread *thread,
 			return INV_TAKEN;
 		inv_starts_received(t, ev.of);
 	}
-	/* The VM's tags are all atoms, and readers can read no other tag. */
+	/* The VM's tags are always atoms. Readers of logs accept no other
+	 * terms as tags. */
 	if (inv_unlikely(ev.tag == INV_TAG_OTHER) &&
 	    !enif_is_atom(a->te.env, a->te.tag))
 		return INV_BAD;
@@ -192,7 +195,8 @@ static enum inv_outcome offer(uint64_t handle, struct inv_arrival *a)
 	return outcome;
 }
 
-/* Returns INV_GONE if the guess of the tracer's slot is wrong. */
+/* Passes the event to the tracer in the slot that inv_slot_guess returns. If
+ * the guess is wrong, returns INV_GONE. */
 static inline enum inv_outcome offer_guess(ERL_NIF_TERM state,
 					   struct inv_arrival *a)
 {

@@ -15,8 +15,8 @@
 
 /*
  * Makes the constants of a program, in an environment that lives as long as the
- * filter. Callbacks build terms from these constants. Such terms live only as
- * long as the callback, which ends before the filter is freed.
+ * filter. Callbacks build terms that contain these constants. The constants
+ * live longer than such terms: a callback ends before the filter is freed.
  */
 static int load_consts(struct inv_event_filter *f,
 		       const struct inv_match_prog *p,
@@ -64,7 +64,8 @@ static int load(struct inv_event_filter *f, const struct inv_event_match *m,
 	f->prog.names = NULL;
 	f->prog.quirks = inv_match_quirks(node->otp);
 	f->match.env = enif_alloc_env();
-	/* Each thread writes to its own cache line. */
+	/* A whole number of cache lines for each thread, so that threads do not
+	 * write to the same line. */
 	f->room = (inv_vm_room(p) + INV_CACHE_LINE) & -(size_t)INV_CACHE_LINE;
 	f->rooms = inv_memory_alloc(f->room * inv_threads_count());
 	if (!code || !f->match.env || !f->rooms)
@@ -130,8 +131,8 @@ void inv_event_filter_free(struct inv_event_filter *f)
 
 /* --- running a filter: called by callbacks ----------------------------- */
 
-/* Runs an action of the match spec. The only fact known about the process is
- * its pid, which is the tracee. */
+/* Runs an action of the match spec. All that a filter knows about the process
+ * is its pid: the tracee. */
 static int act(struct inv_vm_run *r, enum inv_match_act a,
 	       const struct inv_val *top, uint32_t n, struct inv_val *out)
 {
@@ -170,7 +171,8 @@ static bool is_like(ErlNifEnv *env, const char *glob, ERL_NIF_TERM atom)
 			  inv_glob(glob, (const char *)name, len));
 }
 
-/* Tests the wildcards for the names in {M,F,Args}. */
+/* Returns true if the names of module and function in {M,F,Args} match the
+ * wildcard patterns. */
 static bool names_fit(const struct inv_event_filter *f,
 		      const struct inv_event_words *w)
 {
@@ -199,8 +201,9 @@ enum inv_wanted inv_event_filter_run(const struct inv_event_filter *f,
 	r.arg = (void *)(uintptr_t)w;
 	r.tcw = 0;
 	inv_vm_use(&r, &f->prog, f->rooms + thread * f->room);
-	/* The last element is the match spec's result. A filter may be written
-	 * for events with or without it, so the filter is run for both. */
+	/* If the event has a match spec's result, that is its last element.
+	 * The user may have written the filter for events with this element or
+	 * without it, so both are tried. */
 	if (w->has_result)
 		without = run(&r, w, w->n - 1);
 	if (without == INV_WANTED_YES)

@@ -47,8 +47,8 @@ int inv_fd_pass_listen(char name[INV_FD_PASS_NAME])
 	if (!make_name(name))
 		return -1;
 	/*
-	 * An abstract name: a NUL replaces the '@', and the length ends the
-	 * name.
+	 * The name is abstract: a NUL replaces its '@', and no NUL ends it; its
+	 * end is given by the length.
 	 */
 	memcpy(at.sun_path + 1, name + 1, strlen(name) - 1);
 	len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +

@@ -7,10 +7,10 @@
 /*
  * Passes the descriptor of a tracer's memory to a spooler that cannot open it
  * through /proc/<pid>/fd. If the kernel treats a VM as undumpable (its
- * executable is not readable, or has capabilities), other processes of the VM's
- * user cannot open that directory. The descriptor is then sent over a unix
- * socket with an abstract name, which leaves no file behind, to a process of
- * the same user.
+ * executable is not readable, or has capabilities), other programs of the VM's
+ * user cannot open files in /proc/<pid>/fd. The VM then sends the descriptor
+ * over a unix socket to a program of the same user. The socket has an abstract
+ * name, which leaves no file behind.
  */
 bool inv_fd_pass_needed(void);
 
@@ -23,9 +23,9 @@ bool inv_fd_pass_needed(void);
 int inv_fd_pass_listen(char name[INV_FD_PASS_NAME]);
 
 /*
- * Waits up to ms milliseconds for a connection and sends it fd. Returns true if
- * fd was sent. Returns false if no process connected, or if a process of
- * another user did.
+ * Waits up to ms milliseconds for a program to connect, and sends it fd.
+ * Returns true if fd was sent. Returns false if no program connected, or if a
+ * program of another user connected.
  */
 bool inv_fd_pass_give(int listener, int fd, int ms);
 

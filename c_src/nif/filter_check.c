@@ -2,8 +2,8 @@
 #include "nif/filter_check.h"
 
 /*
- * Returns the tracer's filter, and publishes it (hazard pointer) until
- * inv_thread_let_go is called. Returns NULL if the tracer has no filter now.
+ * Returns the tracer's filter, or NULL if it has none now. Publishes the filter
+ * as the thread's hazard pointer, until inv_thread_let_go is called.
  */
 static const struct inv_event_filter *hold(struct inv_tracer *t,
 					   struct inv_thread *thread)
@@ -11,7 +11,7 @@ static const struct inv_event_filter *hold(struct inv_tracer *t,
 	const struct inv_event_filter *f = atomic_load(&t->filter);
 	const struct inv_event_filter *was;
 
-	do { /* repeats if the filter was exchanged meanwhile */
+	do { /* again if the filter was exchanged before it was published */
 		was = f;
 		inv_thread_hold(thread, was);
 		f = atomic_load_explicit(&t->filter, memory_order_acquire);
@@ -20,8 +20,8 @@ static const struct inv_event_filter *hold(struct inv_tracer *t,
 }
 
 /*
- * Runs the filter with all data of the event, even data that would not be
- * recorded.
+ * Runs the filter with all data of the event, even those that are left out of
+ * the record.
  */
 static enum inv_wanted ask(const struct inv_event_filter *f, uint32_t thread,
 			   const struct inv_tracer_event *event,

@@ -12,11 +12,14 @@
 #include "nif/tracer.h"
 
 /*
- * Returns true if the tracer has no filter; if its filter wants the event; or if
- * it wanted the call that the event ends (inv_was_wanted). So a filter of calls
- * leaves out no durations. Counts events that the filter does not want or cannot
- * decide. Callbacks call it, after inv_thread_enter, for a tracer that records.
- * `thread' is the calling thread. The filter may be exchanged during the call.
+ * Returns true if the tracer has no filter, or if its filter wants the event.
+ * If the event ends a call, it also returns true if the filter wanted the call
+ * (was_wanted), so that calls are recorded with their durations. Counts events
+ * that the filter does not want or cannot decide.
+ *
+ * Callbacks of a tracer that records call it after inv_thread_enter. `thread'
+ * is the calling thread. Another thread may exchange the filter at the same
+ * time.
  */
 bool inv_filter_selects(struct inv_tracer *t, struct inv_thread *thread,
 			const struct inv_tracer_event *event, enum inv_tag tag,
@@ -33,7 +36,9 @@ static inline bool inv_is_wanted(struct inv_tracer *t,
 	       inv_filter_selects(t, thread, event, tag, bound, was_wanted);
 }
 
-/* Call it before inv_bound_count. */
+/* Returns true if the tracer has no filter, or if the filter wanted the
+ * tracee's innermost open call. Call it before inv_bound_count, which removes
+ * the call. */
 static inline bool inv_was_wanted(struct inv_tracer *t, ERL_NIF_TERM tracee)
 {
 	return inv_likely(!atomic_load_explicit(&t->filter,

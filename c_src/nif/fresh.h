@@ -8,25 +8,26 @@
 
 /*
  * The processes of this node that a thread has recorded for the first time. The
- * keeper takes them from here, and notes their names in the log. One thread
- * adds, and one process at a time takes.
+ * keeper takes them from the queue, and writes their names into the log. Only
+ * this thread adds processes; one process at a time takes them.
  *
- * `seen' has one entry for each hash, so it can forget a process, which is
- * then added to the queue again. If the queue is full, the process is added
- * when it is defined in a later packet.
+ * `seen' has the processes that were added, one for each hash. A process whose
+ * entry another one has overwritten is added again. If the queue is full, the
+ * process is added when a later packet defines it.
  */
 #define INV_FRESH_SEEN 1024u
 #define INV_FRESH_QUEUE 256u
 
 struct inv_fresh {
 	ERL_NIF_TERM seen[INV_FRESH_SEEN];
-	_Atomic uint32_t added; /* how many processes were added since the
-				   start */
-	_Atomic uint32_t taken;
+	_Atomic uint32_t added; /* how many processes were ever added to the
+				   queue */
+	_Atomic uint32_t taken; /* how many of them were taken */
 	ErlNifPid queue[INV_FRESH_QUEUE];
 };
 
-/* Adds the process whose pid is the word `term', unless `seen' has it. */
+/* Adds the process `pid', whose term is `term', unless `seen' has it or the
+ * queue is full. */
 static inline void inv_fresh_add(struct inv_fresh *f, ERL_NIF_TERM term,
 				 const ErlNifPid *pid)
 {

@@ -22,8 +22,8 @@ static void hold(int fd)
 }
 
 /*
- * Returns true if the VM has locked this file already. A second descriptor
- * would not get the lock.
+ * Returns true if the VM has locked this file already, with another descriptor.
+ * Then it cannot lock the file with a second descriptor.
  */
 static bool is_held(int fd)
 {
@@ -35,9 +35,10 @@ static bool is_held(int fd)
 }
 
 /*
- * Appends a line to the lock file. A sweeper that finds the file unlocked and
- * with this line knows that the VM is dead (spool/place.h). If the line is
- * missing, the sweeper removes fewer files.
+ * Appends a line to the file. A spooler that sweeps and finds the line
+ * "locked", but the file unlocked, knows that the VM is dead (spool/place.h).
+ * If the line is missing, the spooler only removes fewer files. So errors are
+ * ignored.
  */
 static void note(int fd, const char *line)
 {
@@ -46,9 +47,9 @@ static void note(int fd, const char *line)
 }
 
 /*
- * Locks a file. The line is written after the lock is taken: so if a sweeper
- * reads the line and the lock is free, the VM has ended. The lock of an earlier
- * file is released only if this file can be locked.
+ * Locks a file. The line "locked" is written after the lock is taken. So if a
+ * spooler reads the line and the lock is free, the VM has ended. The lock of an
+ * earlier file is released only if this file can be locked.
  */
 static bool lock(const char *path)
 {

@@ -5,14 +5,15 @@
 #include <erl_nif.h>
 
 /*
- * nif_hold(Path) -> boolean(). Locks a file (flock). The lock is released when
- * the VM ends, even if it is killed, when the library is unloaded, when another
- * file is locked, or by nif_hold(<<>>). The lock shows other processes, also in
- * other containers, whether the VM to which a place belongs is alive.
+ * nif_hold(Path) -> boolean(). Locks a file (flock). The lock ends with the VM,
+ * even if the VM is killed. It also ends when the library is unloaded, when
+ * nif_hold locks another file, or by nif_hold(<<>>). The lock shows programs
+ * outside the VM, even in other containers, that the VM is alive. So a spooler
+ * removes the VM's directory (its `place') only after the VM has ended.
  *
- * Adds a line "locked" to the file; if it cannot be locked, adds "nolock" and
- * returns false. If this VM has locked the file already, only returns true.
- * Only the guard calls it. It runs on a dirty scheduler.
+ * Adds a line "locked" to the file, or a line "nolock" if the file cannot be
+ * locked; then the result is false. If this VM has locked the file already,
+ * only returns true. Only the guard calls it. It runs on a dirty scheduler.
  */
 ERL_NIF_TERM inv_hold(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]);
 

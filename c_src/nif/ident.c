@@ -10,17 +10,19 @@
 
 /*
  * The layout of a pid's word changes between releases, but its printed form
- * does not. So identifiers are read from their printed form. A printed
- * identifier has a bounded length: the longest is a fun, with two atoms of 255
- * characters that may each be escaped in ten bytes.
+ * does not. So pids, ports and references are read from their printed form, and
+ * funs are written in it. A printed form has a bounded length: the longest is
+ * that of a fun, with two atoms of 255 characters, each of which can be escaped
+ * in ten bytes.
  */
 #define PRINTED_MAX 5400
 
-/* The dictionary key of the node with the printed number x, as in <x.88.0>. No
- * term's word equals this key, because the key's low bits are 0. */
+/* The dictionary key of another node. x is the number with which the VM prints
+ * the node's pids, as in <x.88.0>. No term's word equals this key, because the
+ * key's low bits are 0. */
 #define NODE_KEY(x) ((uint64_t)(x) << 6)
 
-/* Adds a definition below top. */
+/* Writes a definition below e->top, and moves e->top down to it. */
 static bool define(struct inv_encoder *e, enum inv_def kind,
 		   const uint8_t *bytes, uint32_t n)
 {
@@ -38,7 +40,8 @@ static bool define(struct inv_encoder *e, enum inv_def kind,
 	return true;
 }
 
-/* Reads the numbers in a printed identifier; returns how many there are. */
+/* Reads at most `max' numbers in a printed pid, port or reference. Returns how
+ * many it has read. */
 static unsigned parse_numbers(const char *text, uint64_t *numbers, unsigned max)
 {
 	unsigned n = 0;
@@ -128,9 +131,8 @@ static const uint8_t *name_read(struct name *name, const uint8_t *p,
 }
 
 /*
- * Reads the name of an atom that is not ASCII. The name comes from the external
- * format, because enif_get_atom of the oldest supported release knows only
- * Latin-1.
+ * Reads the name of an atom that is not ASCII, from the atom's external format:
+ * in the oldest supported release, enif_get_atom knows only Latin-1.
  */
 static INV_COLD bool any_name(ErlNifEnv *env, ERL_NIF_TERM term,
 			      struct name *name)
@@ -229,9 +231,9 @@ struct node_def {
 };
 
 /*
- * Makes the definition of another node, with the printed number x. `term' is an
- * identifier of that node. The term's external format has the name and creation
- * of the node.
+ * Makes the definition of another node, whose printed number is x. `term' is a
+ * pid, port or reference of that node; its external format has the name and
+ * creation of the node.
  */
 static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
 		      struct node_def *d)
@@ -247,12 +249,13 @@ static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
 	if (!enif_term_to_binary(env, term, &bin))
 		return false;
 	end = bin.data + bin.size;
-	/* 131, tag, only in a reference: number of words (u16), atom */
+	/* The bytes: 131; the tag; in a reference the number of words (u16);
+	 * the atom. 90 is the tag of a reference. */
 	is_ref = bin.size > 4 && bin.data[1] == 90;
 	if (bin.size > 4)
 		after = name_read(&name, bin.data + (is_ref ? 4 : 2), end);
-	/* The creation is before the words of a reference, and at the end of a
-	 * pid or port. */
+	/* In a reference, the creation is in front of the words; a pid or port
+	 * ends with it. */
 	if (after && end - after >= 4)
 		memcpy(&creation, is_ref ? after : end - 4, 4);
 	else
@@ -267,7 +270,8 @@ static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
 	return true;
 }
 
-/* Writes the node before an identifier that is kept. */
+/* In kept terms: writes the definition of another node, in front of the first
+ * pid, port or reference of this node. */
 static INV_COLD bool keep_node(struct inv_encoder *e, ERL_NIF_TERM term,
 			       uint64_t x)
 {
@@ -284,8 +288,9 @@ static INV_COLD bool keep_node(struct inv_encoder *e, ERL_NIF_TERM term,
 	return true;
 }
 
-/* Defines the node with the printed number x, unless the packet has already
- * defined it. */
+/* Defines the node with the printed number x, to which `term' belongs, unless
+ * the packet has already defined it. x is 0 for this node, which needs no
+ * definition. */
 static bool know_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 {
 	struct node_def d;
@@ -407,9 +412,9 @@ static void widen(uint8_t *text, uint32_t n, uint32_t wide)
 
 /*
  * Writes a fun as the VM prints it. Printing does not read the fun's
- * environment, which can be as large as a heap. The text is printed into the
- * packet, a little above its place, because it is too long for a frame on the
- * stack. The VM prints an atom that is not ASCII as Latin-1 bytes.
+ * environment, which can be as large as a heap. The text is too long for a
+ * frame on the stack, so it is printed into the packet above its final place,
+ * and then moved. The VM prints an atom that is not ASCII as Latin-1 bytes.
  */
 bool inv_ident_fun(struct inv_encoder *e, ERL_NIF_TERM term)
 {

@@ -17,7 +17,7 @@ static const uint8_t *skip_varints(const uint8_t *p, const uint8_t *end,
 	return p;
 }
 
-/* Reads a varint, and skips as many bytes as it says. */
+/* Skips a varint n, and the n bytes after it. */
 static const uint8_t *skip_bytes(const uint8_t *p, const uint8_t *end)
 {
 	uint64_t n;
@@ -60,9 +60,9 @@ static const uint8_t *skip_string_cut(const uint8_t *p, const uint8_t *end)
 	return p ? skip_cut(p, end) : NULL;
 }
 
-/* Skips the bytes of a term after its code, but not the elements of a
- * container, which are separate terms. Returns NULL if the bytes are not
- * complete. */
+/* Skips the bytes of a term after its code. The elements of a list, tuple or
+ * map are not skipped; they are terms of their own. Returns NULL if the bytes
+ * are not complete. */
 static const uint8_t *skip_rest(uint8_t code, const uint8_t *p,
 				const uint8_t *end)
 {
@@ -124,7 +124,7 @@ static bool put_word(struct inv_encoder *e, const uint8_t *p)
 bool inv_kept_terms(struct inv_encoder *e, const uint8_t *p, uint32_t n)
 {
 	const uint8_t *end = p + n;
-	const uint8_t *plain = p; /* the first byte that is not copied yet */
+	const uint8_t *plain = p; /* the bytes before it were written */
 
 	while (p < end) {
 		const uint8_t *at = p;

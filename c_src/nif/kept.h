@@ -10,13 +10,14 @@
 /*
  * Kept terms are packed terms that are not in a packet yet. An encoder without
  * a dictionary (struct inv_encoder) writes them. Where a packed term has a
- * number of the packet's dictionary, a kept term has the word of the VM, or the
- * definition of the node (nif/put.h). So the terms remain valid if the process
- * moves to another thread before they are written into a packet of that thread.
+ * number of the packet's dictionary, a kept term has the VM's term itself, or
+ * the definition of the node (nif/put.h). So a kept term is valid for each
+ * packet: the process can move to another thread before the term is written
+ * into a packet of that thread.
  */
 
-/* Appends n bytes of kept terms as packed terms. Returns false in the same
- * cases as inv_encode_term. */
+/* Appends n bytes of kept terms as packed terms. Returns false if they do not
+ * fit into the packet. */
 bool inv_kept_terms(struct inv_encoder *e, const uint8_t *p, uint32_t n);
 
 #endif

@@ -5,9 +5,9 @@
 #include "nif/retire.h"
 
 /*
- * Bytes beyond the lease are taken from the
- * bytes that no thread has leased; otherwise a part of the last event of each
- * lease would not be counted.
+ * If an event has more bytes than the lease has left, the others are taken from
+ * the bytes that no thread has leased. Otherwise a part of the last event of
+ * each lease would not be counted.
  */
 void inv_limits_bytes(struct inv_tracer *t, struct inv_lane *lane,
 		      uint32_t bytes)
@@ -40,8 +40,8 @@ static uint32_t lease(_Atomic int64_t *left, uint32_t want)
 }
 
 /*
- * Several threads may do this at once. Stores the reason before the state, so
- * that a thread that sees the state finds the reason.
+ * Several threads may call it at the same time. Stores the reason before the
+ * state, so that a thread that sees the state also sees the reason.
  */
 void inv_limits_spend(struct inv_tracer *t, enum inv_limit why)
 {

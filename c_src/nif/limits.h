@@ -9,23 +9,24 @@
 #include "nif/tracer.h"
 
 /*
- * The limits of a tracer. Threads lease events and bytes from it, so that they
- * seldom write the same memory. When a limit is reached, enabled/3 returns
- * remove, and the events that still come are counted as lost.
+ * The limits of a tracer. Each thread leases some events and bytes at a time,
+ * so that the threads seldom write the shared counters. When a limit is
+ * reached, enabled/3 returns remove, and later events are counted as lost.
  */
 
-/* Ends recording, because a limit is reached. */
+/* Call it when the limit `why' is reached: enabled/3 returns remove from then
+ * on. */
 void inv_limits_spend(struct inv_tracer *t, enum inv_limit why);
 
-/* Takes one event from the leases of a tracer with limits. Returns false if the
- * limits allow no more. */
+/* Takes one event from the thread's leases. Returns false if a limit of the
+ * tracer does not allow another event now. */
 bool inv_limits_take(struct inv_tracer *t, struct inv_lane *lane, uint64_t now);
 
 /* Counts the bytes of an event against the limit. */
 void inv_limits_bytes(struct inv_tracer *t, struct inv_lane *lane,
 		      uint32_t bytes);
 
-/* Counts an event after the limit. */
+/* Counts an event as lost, because it came after a limit was reached. */
 void inv_limits_late(struct inv_lane *lane);
 
 /* Returns true if the time limit is reached. */

@@ -8,7 +8,7 @@
 
 _Static_assert(sizeof(ERL_NIF_TERM) == sizeof(inv_word), "terms are words");
 
-/* The operations on terms that run_body.inc needs, for the VM's terms. */
+/* The operations on the VM's terms, for run_body.inc, which runs programs. */
 #define machine inv_vm_run
 
 static struct inv_val m_load(struct machine *m, inv_word t)
@@ -245,7 +245,8 @@ static int m_eq(struct machine *m, const struct inv_val *a,
 	return m_same(m, x, y, how, equal);
 }
 
-/* In a clause head 0.0 does not match -0.0, although =:= may return true. */
+/* Sets *equal to whether a clause head with constant a matches the term t. In a
+ * clause head 0.0 does not match -0.0, although =:= may return true. */
 static int m_eq_const(struct machine *m, inv_word t, uint32_t a, bool *equal)
 {
 	inv_word c = m->match->consts[a].t;
@@ -260,8 +261,8 @@ static int m_eq_const(struct machine *m, inv_word t, uint32_t a, bool *equal)
 	return 0;
 }
 
-/* Returns constant a of the program, copied if necessary, because the program's
- * terms are not in the caller's environment. */
+/* Returns constant a of the program. If the constant is not an immediate term,
+ * returns a copy in the environment of the run. */
 static struct inv_val m_const(struct machine *m, uint32_t a)
 {
 	const struct inv_vm_const *c = &m->match->consts[a];

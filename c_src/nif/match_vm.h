@@ -11,16 +11,17 @@
  * Runs match programs over the VM's terms, using only the public NIF interface.
  *
  * A run ends with INV_EUNKNOWN if the program needs a fact that this interface
- * does not provide: arithmetic beyond 64 bits, the size of a bitstring that is
- * not of whole bytes, the node of another node's identifier, a fun's arity.  A
- * run allocates nothing itself; terms that a body builds belong to the
- * environment.
+ * does not provide: the result of arithmetic beyond 64 bits, the size of a
+ * bitstring that is not of whole bytes, the node of a pid, port or reference of
+ * another node, or a fun's arity.  A run allocates nothing itself; terms that a
+ * match spec's body builds belong to the environment.
  */
-/* A constant of a program, prepared once: t is a term of env. */
+/* A constant of a program, made once when the program is compiled. t is a term
+ * of the environment of the constants. */
 struct inv_vm_const {
 	ERL_NIF_TERM t;
 	struct inv_val v; /* valid unless copy is true */
-	bool copy;	  /* the term must be copied from its environment */
+	bool copy;	  /* a run must copy t into its own environment */
 };
 
 void inv_vm_const_init(struct inv_vm_const *c, ErlNifEnv *env, ERL_NIF_TERM t);
@@ -28,8 +29,7 @@ void inv_vm_const_init(struct inv_vm_const *c, ErlNifEnv *env, ERL_NIF_TERM t);
 struct inv_vm_match {
 	const struct inv_match_prog *prog;
 	ErlNifEnv *env;			   /* environment of consts */
-	const struct inv_vm_const *consts; /* the program's constants,
-					      prepared */
+	const struct inv_vm_const *consts; /* the program's constants */
 	ERL_NIF_TERM atoms[INV_AM_COUNT];
 	ERL_NIF_TERM node; /* the name of this node */
 };
@@ -37,9 +37,9 @@ struct inv_vm_match {
 struct inv_vm_run;
 
 /*
- * Runs an action with n arguments top[0], top[-1], ...  Returns 0,
- * INV_EXCEPTION ('EXIT'), or INV_EUNKNOWN.  The function is not called for
- * return_trace and exception_trace.
+ * Runs an action of a match spec with n arguments top[0], top[-1], ...  Returns
+ * 0, INV_EXCEPTION (the action fails with 'EXIT'), or INV_EUNKNOWN.  The
+ * function is not called for return_trace and exception_trace.
  */
 typedef int inv_vm_act(struct inv_vm_run *r, enum inv_match_act act,
 		       const struct inv_val *top, uint32_t n,
@@ -52,7 +52,7 @@ struct inv_vm_run {
 	void *arg;    /* the argument of `act' */
 	uint32_t tcw; /* the VM's trace control word */
 	uint64_t steps;
-	/* The results, which struct inv_match_run describes. */
+	/* The results, as in struct inv_match_run. */
 	bool matched;
 	unsigned clause;
 	ERL_NIF_TERM result;
@@ -67,19 +67,19 @@ struct inv_vm_run {
 };
 
 /*
- * inv_vm_room returns the size of the memory that a run of the program needs
- * for its stack and variables, which are too large for a frame on the stack of
- * one of the VM's threads. inv_vm_use makes r use the memory at `room', which
- * serves one run at a time.
+ * inv_vm_room returns how many bytes of memory a run of the program needs for
+ * its stack and variables. They are too large for the stack of a thread of the
+ * VM. inv_vm_use makes r use the memory at `room'. Two runs at the same time
+ * need two such memories.
  */
 size_t inv_vm_room(const struct inv_match_prog *p);
 void inv_vm_use(struct inv_vm_run *r, const struct inv_match_prog *p,
 		void *room);
 
 /*
- * Call inv_vm_use first. Returns 0 with the results; INV_EUNKNOWN; or
- * INV_ETOOBIG if more than r->steps elements had to be visited. Two runs at the
- * same time need two structs inv_vm_run, but can share the program.
+ * Call inv_vm_use first. Returns 0 with the results in r; INV_EUNKNOWN; or
+ * INV_ETOOBIG if the run would visit more than r->steps list elements. Two runs
+ * at the same time need two structs inv_vm_run, but can share the program.
  */
 int inv_vm_match_run(struct inv_vm_run *r, const ERL_NIF_TERM *args,
 		     unsigned n_args);

@@ -17,7 +17,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* The size in bytes of all memfds of inviso in this VM. */
+/* The total size in bytes of inviso's memfds in this VM. */
 static _Atomic uint64_t taken;
 
 static uint64_t quarter_of_machine(void)
@@ -26,8 +26,8 @@ static uint64_t quarter_of_machine(void)
 	       (uint64_t)sysconf(_SC_PAGESIZE) / 4;
 }
 
-/* Counts the memory towards the limit of this VM. Returns false if the limit
- * would be exceeded. */
+/* Adds the memory to the size of inviso's memfds in this VM. Returns false, and
+ * adds nothing, if the limit would be exceeded. */
 static bool take(struct inv_memory *m)
 {
 	if (atomic_fetch_add(&taken, m->len) + m->len <= quarter_of_machine()) {
@@ -50,9 +50,9 @@ static int make_fd(const char *path, const char **what)
 }
 
 /*
- * Writes to all pages of a memfd. For pages that are allocated but empty, this
- * is twice as fast as MAP_POPULATE. It is not done for a file, because then all
- * its pages would be written to the disk.
+ * Writes to all pages of a memfd, so that they are resident. For pages that are
+ * allocated but empty, this is twice as fast as MAP_POPULATE. It is not done
+ * for a file, because the kernel would then write all its pages to the disk.
  */
 static void touch(const struct inv_memory *m)
 {
@@ -66,7 +66,8 @@ static void touch(const struct inv_memory *m)
 		p[i] = 0;
 }
 
-/* Allocates the blocks first: a full disk must not raise SIGBUS later. */
+/* Allocates all blocks now. Otherwise, if the disk is full, the VM would get
+ * SIGBUS later. */
 static int fill(struct inv_memory *m, const char *path, const char **what)
 {
 	*what = "fallocate";
@@ -123,8 +124,8 @@ void inv_memory_close(struct inv_memory *m)
 	*m = (struct inv_memory){ .fd = -1, .map = MAP_FAILED };
 }
 
-/* Stores the pointer from enif_alloc right before the returned memory, for
- * inv_memory_free. */
+/* Stores the pointer from enif_alloc in front of the returned memory, where
+ * inv_memory_free finds it. */
 void *inv_memory_alloc(size_t n)
 {
 	uint8_t *raw = enif_alloc(n + INV_CACHE_LINE + sizeof(void *));
@@ -147,7 +148,7 @@ void inv_memory_free(void *p)
 
 uint64_t inv_memory_vm_pid_ns(void)
 {
-	/* The target of the link is pid:[<inode>]. */
+	/* The symbolic link points to pid:[<inode>]. */
 	static const char head[] = "pid:[";
 	char link[64];
 	const char *p;
@@ -184,7 +185,8 @@ uint64_t inv_memory_vm_start(void)
 		return 0;
 	stat[len] = '\0';
 	/*
-	 * The second field is a name in parentheses, with any characters in it.
+	 * The second field is the program's name in parentheses. The name can
+	 * contain spaces and parentheses, so the search begins at the last one.
 	 */
 	p = strrchr(stat, ')');
 	for (field = 2; p && field < 22; field++)

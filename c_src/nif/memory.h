@@ -8,9 +8,10 @@
 
 /*
  * The memory of a tracer's rings: either a memfd, or a new file with all blocks
- * allocated. The memfd is sealed: if a process could truncate it, accesses
- * would crash the VM. The memory is zero and resident when inv_memory_open
- * returns. The memfds of one VM take at most a quarter of the machine's memory.
+ * allocated. The memfd is sealed, so that no program can truncate it: the VM
+ * would crash when it accesses memory that was cut off. When inv_memory_open
+ * returns, the memory is zero and resident. The memfds of one VM take at most a
+ * quarter of the machine's memory.
  */
 struct inv_memory {
 	int fd; /* -1: none */
@@ -26,8 +27,8 @@ int inv_memory_open(struct inv_memory *m, const char *path, uint64_t len,
 void inv_memory_close(struct inv_memory *m);
 
 /*
- * Returns n zero bytes of the VM's memory that begin at a cache line, which
- * enif_alloc does not guarantee. Returns NULL if there is no memory.
+ * Returns n zero bytes from enif_alloc, aligned to a cache line. Returns NULL
+ * if there is no memory.
  */
 void *inv_memory_alloc(size_t n);
 void inv_memory_free(void *p);

@@ -16,22 +16,23 @@
 #include "nif/times.h"
 
 /*
- * What a library of the module inviso_tracer consists of, besides the callbacks
- * (nif/event.h).
+ * Load, unload and the table of NIFs of the module inviso_tracer. The callbacks
+ * of erl_tracer are in nif/event.h.
  *
- * If the same file is loaded again while tracers run, both instances share the
- * same static data. The first load initializes the data, and the last unload
- * releases it.
+ * If the VM loads the same library again while tracers run, both instances
+ * share the same static data. The first load initializes the data, and the last
+ * unload releases it.
  */
 
 /*
- * load_info: {{Schedulers, DirtyCpu, DirtyIo}, Dir, Limits}. Only the engine
- * needs Limits (engine/nif.h).
+ * load_info is {{Schedulers, DirtyCpu, DirtyIo}, Dir, Limits}: the numbers of
+ * threads, the directory of the library and the spooler, and a term that only
+ * the engine uses (engine/nif.h).
  */
 int inv_nif_load(ErlNifEnv *env, void **priv, ERL_NIF_TERM load_info);
 void inv_nif_unload(ErlNifEnv *env, void *priv);
 
-/* Rows of a table of NIFs. */
+/* Rows of type ErlNifFunc: name, arity, function, flags. */
 /* clang-format off */
 #define INV_NIF_FUNCTIONS \
 	{ "dir", 0, inv_dir, 0 }, \

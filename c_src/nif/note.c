@@ -31,7 +31,7 @@ static bool put_note(struct inv_encoder *e, const struct note *n,
 	*e->p++ = INV_HEAD_NOTE;
 	e->p = inv_varint_put(e->p, n->now - last_ns);
 	e->p = inv_varint_put(e->p, n->kind);
-	/* Rules of redaction apply only to the label of a process. */
+	/* In notes, redaction rules apply only to the label of a process. */
 	while (enif_get_list_cell(e->env, rest, &term, &rest))
 		if (!(n->has_label && enif_is_empty_list(e->env, rest) ?
 			      inv_encode_term(e, term) :
@@ -54,7 +54,7 @@ static bool write_note(struct inv_tracer *t, struct inv_lane *lane,
 		.top = p->data + p->data_len - p->def,
 		.limit = p->data + p->ev,
 		.redaction = t->redaction,
-		/* Notes have no large slots. */
+		/* A note must fit into a packet: it cannot use a large slot. */
 		.max_bytes = t->max_bytes < p->packet_bytes / 8 ?
 				     t->max_bytes :
 				     p->packet_bytes / 8,
@@ -71,7 +71,8 @@ static bool write_note(struct inv_tracer *t, struct inv_lane *lane,
 	return true;
 }
 
-/* Returns false if the ring is full, or the note is larger than a packet. */
+/* Writes the note into the open packet, or into a new one. Returns false if the
+ * ring is full, or the note is larger than a packet. */
 static bool write_somewhere(struct inv_tracer *t, struct inv_lane *lane,
 			    ErlNifEnv *env, const struct note *n)
 {
@@ -88,7 +89,8 @@ static bool write_somewhere(struct inv_tracer *t, struct inv_lane *lane,
 	}
 }
 
-/* Returns true if the terms are pid, INV_NAME_LABEL and the label. */
+/* Returns true if the terms of the note are a pid, INV_NAME_LABEL and a process
+ * label. */
 static bool has_label(ErlNifEnv *env, ERL_NIF_TERM terms)
 {
 	ERL_NIF_TERM pid;
@@ -114,8 +116,9 @@ static bool get_note(ErlNifEnv *env, ERL_NIF_TERM term, struct note *n)
 	return true;
 }
 
-/* Returns true if nothing of the note may be recorded: of a label that is only a
- * shape, no reader can make a name. */
+/* Returns true if the note is not to be recorded: it has the label of a
+ * process, and the rules redact all data. Only the label's shape would be
+ * recorded, which is no name. */
 static bool is_hidden(const struct inv_tracer *t, const struct note *n)
 {
 	return n->has_label && t->redaction && t->redaction->rules.all;
@@ -128,7 +131,8 @@ static unsigned write_notes(struct inv_tracer *t, struct inv_lane *lane,
 	ERL_NIF_TERM head;
 	unsigned n = 0;
 
-	/* A reader can step over a packet of events, but must read notes. */
+	/* Notes get packets of their own: a reader may skip packets of events,
+	 * but must read all notes. */
 	inv_producer_close(&lane->producer);
 	while (n < INV_NOTES && enif_get_list_cell(env, list, &head, &list) &&
 	       get_note(env, head, &note) &&

@@ -8,21 +8,23 @@
 /*
  * nif_note(Handle, [{Kind, [Term]}]): writes notes (abi/event.h) into the ring
  * of the calling thread, in packets of their own. Kind is a number of enum
- * inv_note. Takes the notes of the list's first INV_NOTES cells. Returns the
- * number of notes written, which is less if the ring is full, or `closed'.
+ * inv_note. Writes at most the first INV_NOTES notes of the list, and fewer if
+ * the ring is full. Returns the number of notes written, or `closed' if the
+ * tracer is closed.
  */
 ERL_NIF_TERM inv_note_write(ErlNifEnv *env, int argc,
 			    const ERL_NIF_TERM argv[]);
 
 /*
- * nif_fresh(Handle): returns processes of this node that were recorded for the
- * first time since the last call, at most INV_NOTES, or `closed'. A process can
- * be returned more than once.
+ * nif_fresh(Handle): returns at most INV_NOTES processes of this node that were
+ * recorded for the first time after the last call. A process can be returned
+ * more than once. Returns `closed' if the tracer is closed.
  */
 ERL_NIF_TERM inv_note_fresh(ErlNifEnv *env, int argc,
 			    const ERL_NIF_TERM argv[]);
 
-/* How many notes a call may write: a NIF may run for about a millisecond. */
+/* How many notes a call may write, so that it takes about a millisecond at
+ * most. */
 #define INV_NOTES 256u
 
 #endif

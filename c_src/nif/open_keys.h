@@ -8,20 +8,22 @@
 #include "vm/tally.h"
 
 /*
- * Keys of open calls that are values of an expression (nif/value_key.h). A value
- * is known when a call begins, and needed when the call ends, perhaps in another
- * thread. So the thread in which the call begins keeps the key and the bytes of
- * the value, and the stack of open calls (vm/spans.h) has the key's number.
+ * For timed calls whose key in the tally is the value of an expression
+ * (nif/value_key.h). The match spec computes the value when a call begins, and
+ * the tracer needs it when the call ends, perhaps in another thread. So the
+ * thread in which the call begins stores the key with the bytes of the value,
+ * and the stack of open calls (vm/spans.h) has the key's number.
  *
- * The keys are those of a tally (vm/tally.h), which counts the beginnings of
- * calls. Keys beyond its bound have the number INV_OPEN_KEYS_OTHERS.
+ * The keys are in a second tally (vm/tally.h), which counts the beginnings of
+ * calls. If this tally has no room for a key, the key's number is
+ * INV_OPEN_KEYS_OTHERS.
  */
 #define INV_OPEN_KEYS_OTHERS 0u
 
 struct inv_tracer;
 
-/* Returns the number of an event's key in the thread `part'. Returns false if the
- * event has no value. Only this thread may call it. */
+/* Sets *number to the number of the event's key. `part' is the index of the
+ * calling thread. Returns false if the event has no value. */
 bool inv_open_keys_number(struct inv_tracer *t, struct inv_tally *keys,
 			  uint32_t part, const struct inv_tracer_event *te,
 			  uint32_t *number);

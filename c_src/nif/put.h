@@ -11,8 +11,8 @@
 #include "base/varint.h"
 #include "nif/encode.h"
 
-/* Returns true if n more bytes fit into the packet. The functions below that
- * append bytes return false if the bytes do not fit. */
+/* Returns true if n more bytes fit into the packet. Each function below that
+ * appends bytes returns false if they do not fit. */
 static inline bool inv_put_room(const struct inv_encoder *e, uint32_t n)
 {
 	return inv_likely((size_t)(e->top - e->p) >= n);
@@ -26,8 +26,8 @@ static inline size_t inv_put_left(const struct inv_encoder *e)
 
 /*
  * Returns how many of a binary's `size' bytes fit into the budget. If binaries
- * have a separate budget, subtracts these bytes from it, and moves `limit' up
- * by as many, so that the bytes do not also count as other bytes of the term.
+ * have a separate budget, subtracts these bytes from it. Then it also moves
+ * `limit' up by their number, so that they do not count in the term's budget.
  */
 static inline size_t inv_put_left_binary(struct inv_encoder *e, size_t size)
 {
@@ -87,8 +87,8 @@ static inline bool inv_put_bytes(struct inv_encoder *e, const uint8_t *bytes,
 	return true;
 }
 
-/* Like inv_put_bytes, for bytes that are in the same packet, a little above
- * p. */
+/* Like inv_put_bytes, for bytes that are in the same packet above p, and can
+ * overlap the place to which they are copied. */
 static inline bool inv_put_moved(struct inv_encoder *e, const uint8_t *from,
 				 uint32_t n)
 {
@@ -100,15 +100,18 @@ static inline bool inv_put_moved(struct inv_encoder *e, const uint8_t *from,
 }
 
 /*
- * Codes of kept terms (nif/kept.h), which are never in a packet: the word of an
- * atom, or of a pid or port of this node, which stays the same as long as the VM
- * lives; and another node, before its first identifier: n varint, n bytes, as in
- * INV_DEF_NODE.
+ * Codes of kept terms (nif/kept.h); packets never contain them.
+ *
+ * INV_KEPT_NODE  another node, before its first pid, port or reference: n as a
+ *                varint, and n bytes as in INV_DEF_NODE
+ * INV_KEPT_WORD  an atom, or a pid or port of this node, as the VM's term: 8
+ *                bytes, which stay the same as long as the VM lives
  */
 #define INV_KEPT_NODE 0xde
 #define INV_KEPT_WORD 0xdf
 
-/* A word counts as one byte, like a number of the dictionary. */
+/* In the budget of a term, a word counts as one byte, like the number of a
+ * dictionary entry that replaces it in a packet. */
 static inline bool inv_put_word(struct inv_encoder *e, uint64_t word)
 {
 	if (!inv_put_room(e, 1 + sizeof(word)))
@@ -121,8 +124,8 @@ static inline bool inv_put_word(struct inv_encoder *e, uint64_t word)
 }
 
 /*
- * Writes the record's length at `start', where one byte is reserved for it. In
- * the rare case that the length needs more bytes, moves the record.
+ * Writes the length of the record that ends at e->p. One byte is reserved for
+ * the length, at `start'. If the length needs more bytes, moves the record.
  */
 static inline bool inv_put_length(struct inv_encoder *e, uint8_t *start)
 {

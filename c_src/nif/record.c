@@ -32,7 +32,8 @@ static inline void init_encoder(struct inv_encoder *e, struct inv_tracer *t,
 	e->n_marked = 0;
 }
 
-/* Adds the values that were redacted in an event to the lane's count. */
+/* Adds the number n of values that were redacted in an event to the lane's
+ * counter. */
 static INV_COLD void count_redacted(struct inv_lane *lane, uint32_t n)
 {
 	atomic_store_explicit(
@@ -48,14 +49,15 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 	struct inv_producer *p = &lane->producer;
 	struct inv_encoder e;
 
-	/* The packet is new, or its first event did not fit. */
+	/* No event is committed in the packet, so the dictionary can only have
+	 * definitions of an earlier packet, or of an event that did not fit. */
 	if (inv_unlikely(p->n == 0))
 		inv_packet_dict_clear(&lane->dict);
 	init_encoder(&e, t, lane, ev, p->data + p->ev,
 		     p->data + p->data_len - p->def);
 	/*
 	 * The spooler used these cache lines last, so they are not in this
-	 * CPU's cache. Prefetches the lines of the next events.
+	 * CPU's cache. Prefetch the lines into which the next events go.
 	 */
 	__builtin_prefetch(e.p + PREFETCH, 1);
 	if (!inv_record_put(&e, ev, p->last_ns))
@@ -70,8 +72,8 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 }
 
 /*
- * Writes the event, which does not fit into the open, empty packet, into a large
- * slot. Returns 0 or the loss in *why and INV_EFULL.
+ * Writes an event that is larger than a packet into a large slot. The open
+ * packet must be empty. Returns 0, or INV_EFULL with the reason in *why.
  */
 INV_COLD static int write_large(struct inv_tracer *t, struct inv_lane *lane,
 				const struct inv_recording *ev,
@@ -86,8 +88,8 @@ INV_COLD static int write_large(struct inv_tracer *t, struct inv_lane *lane,
 	if (p->large.n == 0)
 		return INV_EFULL;
 	*why = INV_LOSS_FULL;
-	/* The packet begins at the time of its only event, so that readers
-	 * know the time without reading the record. */
+	/* The packet's begin_ns must be the time of its only event, so that
+	 * readers know the time without reading the record. */
 	if (p->begin_ns != ev->now && inv_producer_open_new(p, ev->now))
 		return INV_EFULL;
 	i = inv_producer_claim(p);
@@ -113,8 +115,8 @@ INV_COLD static int write_large(struct inv_tracer *t, struct inv_lane *lane,
 }
 
 /*
- * Counts a loss.  Limits count recorded events, so the leases get a dropped
- * event back.
+ * Counts an event as lost.  The limits count only recorded events, so the event
+ * is given back to the leases.
  */
 INV_COLD static void drop(const struct inv_tracer *t, struct inv_lane *lane,
 			  enum inv_loss why)
@@ -182,7 +184,7 @@ void inv_record(struct inv_tracer *t, struct inv_lane *lane,
 		}
 		if (inv_likely(write_event(t, lane, ev)))
 			return;
-		if (p->n == 0) { /* does not fit even into an empty packet */
+		if (p->n == 0) { /* the event is larger than a packet */
 			if (write_large(t, lane, ev, &why))
 				drop(t, lane, why);
 			return;

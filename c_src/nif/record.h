@@ -23,9 +23,9 @@ struct inv_recording {
 	enum inv_ts_kind ts_kind;
 	unsigned scheduler;
 	uint8_t flags;
-	bool ends; /* a call: the VM will report its end */
+	bool ends; /* the event is a call, and the VM will report its end */
 	const struct inv_whole
-		*whole; /* the call that it ends; NULL: unknown */
+		*whole; /* the call that the event ends; NULL: unknown */
 	uint64_t now;
 };
 

@@ -29,8 +29,8 @@ static bool put_options(struct inv_encoder *e, const struct inv_recording *ev)
 	return ev->ts_kind != INV_TS_STRICT || put_strict(e);
 }
 
-/* Writes {send | 'receive' | print, Serial, From, To, Message}. Only the message
- * is data that rules redact. */
+/* Writes the content of a seq_trace event: {send | 'receive' | print, Serial,
+ * From, To, Message}. The redaction rules apply only to Message. */
 static bool put_seq(struct inv_encoder *e, const struct inv_recording *ev)
 {
 	ERL_NIF_TERM info = ev->of->content;
@@ -88,8 +88,9 @@ static bool put_extra(struct inv_encoder *e, const struct inv_recording *ev)
 	return inv_encode_term(e, ev->of->extra);
 }
 
-/* The tags to whose content the rules do not apply: processes, ports,
- * registered names, and the figures of a garbage collection. */
+/* To the content of events with these tags, redaction rules do not apply. The
+ * content is a process, a port, a registered name, or the figures of a garbage
+ * collection. */
 #define PLAIN_TAGS                                                          \
 	(1u << INV_TAG_SPAWN | 1u << INV_TAG_SPAWNED | 1u << INV_TAG_LINK | \
 	 1u << INV_TAG_UNLINK | 1u << INV_TAG_GETTING_LINKED |              \
@@ -113,8 +114,8 @@ static bool put_content_redacted(struct inv_encoder *e,
 	return put_content(e, ev);
 }
 
-/* Writes {Class, Reason}. If a function has a rule, the exception may come
- * from this function and contain a value that the rule redacts. */
+/* Writes {Class, Reason}. `hidden' is true if the function has a redaction
+ * rule: the exception may then contain a value that the rule redacts. */
 static bool put_exception(struct inv_encoder *e, ERL_NIF_TERM exception,
 			  bool hidden)
 {
@@ -158,7 +159,7 @@ __attribute__((noinline)) static bool put_terms_redacted(
 
 	if (ev->tag == INV_TAG_OTHER && !inv_encode_plain(e, ev->of->tag))
 		return false;
-	/* In an event seq_trace, `tracee' is the label. */
+	/* In a seq_trace event, `tracee' is the label, which is user data. */
 	if (!(ev->tag == INV_TAG_SEQ_TRACE ?
 		      inv_encode_term(e, ev->of->tracee) :
 		      inv_encode_plain(e, ev->of->tracee)))
@@ -216,8 +217,8 @@ static uint8_t head_of(const struct inv_recording *ev)
 }
 
 /*
- * Sets the flag in the record at `head' that says that its terms contain a
- * mark. Most records have no byte of flags yet; then this function inserts it.
+ * Sets INV_EV_REDACTED in the record at `head': its terms contain a mark. If
+ * the record has no byte of flags yet, as most records, inserts this byte.
  */
 static INV_COLD bool flag_redacted(struct inv_encoder *e, uint8_t *head)
 {
@@ -266,8 +267,8 @@ bool inv_record_put(struct inv_encoder *e, const struct inv_recording *ev,
 	return put_record(e, ev, last_ns) && inv_put_length(e, start);
 }
 
-/* Like inv_record_put, but with space for the longest length, because moving a large
- * record would take long. */
+/* The length of a large record always takes this many bytes, so that the record
+ * need not be moved after its length is known. */
 #define LONG_LENGTH 4u
 
 bool inv_record_put_large(struct inv_encoder *e, const struct inv_recording *ev)

@@ -10,8 +10,9 @@
 
 /*
  * Writes the record of an event (abi/event.h): its head and its terms. Returns
- * false in the same cases as inv_encode_term. `last_ns' is the time of the
- * record before it in the packet. A large record is alone in its packet.
+ * false if the record does not fit into the packet. `last_ns' is the time of
+ * the packet's previous record. inv_record_put_large writes a record that is
+ * alone in its packet.
  */
 bool inv_record_put(struct inv_encoder *e, const struct inv_recording *ev,
 		    uint64_t last_ns);

@@ -18,12 +18,12 @@ struct atoms {
 	ERL_NIF_TERM v[20];
 };
 
-/* The keys in an entry of a stack trace that give the position in the
- * source. */
+/* The keys of the list Location in an entry of a stack trace, {M, F, A,
+ * Location}. */
 static struct atoms places = {
 	(const char *const[]){ "file", "line", "error_info", NULL }, { 0 }
 };
-/* Reasons of exceptions that the VM makes, and classes. */
+/* The reasons of the VM's own exceptions, and the classes of exceptions. */
 static struct atoms reasons = {
 	(const char *const[]){ "badarg", "badarith", "function_clause",
 			       "if_clause", "undef", "noproc", "noconnection",
@@ -33,7 +33,8 @@ static struct atoms reasons = {
 	{ 0 }
 };
 
-/* The walk takes one frame for each level of nesting. */
+/* For the functions that recurse: they are not inlined, so that the walk over a
+ * term takes one frame on the stack for each level of nesting. */
 #define LEVEL __attribute__((noinline))
 
 static void make_atoms(ErlNifEnv *env, struct atoms *a)
@@ -106,8 +107,9 @@ bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term)
 }
 
 /*
- * The VM does not copy the values of variables into the result, so equal words
- * mean equal values. A part of a redacted value is not found.
+ * The VM does not copy the values of variables into the result of a match spec.
+ * So a value of the event that is in the result has the same word. If the
+ * result has only a part of a redacted value, it is not found.
  */
 bool inv_redact_was_marked(const struct inv_encoder *e, ERL_NIF_TERM term)
 {
@@ -128,8 +130,9 @@ bool inv_redact_was_marked(const struct inv_encoder *e, ERL_NIF_TERM term)
 
 /* --- keys ----------------------------------------------------------------- */
 
-/* An entry of the table: the atom's word, and its verdict in the high bits. A
- * verdict of an atom is never 0. */
+/* An entry of the cache has the atom's word, and in the bits from VERDICT_SHIFT
+ * on the verdict: a set of INV_REDACT_IS_... bits, and IS_ATOM, so that it is
+ * never 0. */
 #define VERDICT_SHIFT 60
 #define IS_ATOM 8u
 
@@ -147,7 +150,7 @@ static INV_COLD unsigned judge(struct inv_encoder *e, ERL_NIF_TERM atom)
 	uint32_t len = 0;
 	unsigned verdict;
 
-	/* If the name cannot be read, all rules apply to it. */
+	/* If the name cannot be read, the atom counts as a key with a rule. */
 	if (!inv_ident_name(e->env, atom, name, &len))
 		return INV_REDACT_IS_KEY | IS_ATOM;
 	verdict = inv_redact_atom(&r->rules, name, len) | IS_ATOM;
@@ -159,7 +162,7 @@ static INV_COLD unsigned judge(struct inv_encoder *e, ERL_NIF_TERM atom)
 	return verdict;
 }
 
-/* If the table contains the term, sets *verdict and returns true. The table
+/* If the cache contains the term, sets *verdict and returns true. The cache
  * contains only atoms, and no other term has the same word as an atom. */
 static inline bool is_known(struct inv_redaction *r, ERL_NIF_TERM term,
 			    unsigned *verdict)
@@ -173,7 +176,7 @@ static inline bool is_known(struct inv_redaction *r, ERL_NIF_TERM term,
 							<< (64 - VERDICT_SHIFT);
 }
 
-/* Returns the verdict of the rules on an atom; 0 for any other term. */
+/* Returns the verdict of the rules on an atom, or 0 if the term is no atom. */
 static unsigned verdict_of(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	unsigned verdict;
@@ -208,8 +211,9 @@ static bool add_char(uint8_t *name, uint32_t *len, unsigned c)
 }
 
 /*
- * Counts a cell or pair that a rule visits. Returns false if no more may be
- * visited; then the value that contains it is redacted.
+ * Call it before a rule visits a list cell or map pair. Returns false if no
+ * more may be visited; the caller then redacts the value that contains the cell
+ * or pair.
  */
 static bool may_visit(struct inv_encoder *e)
 {
@@ -221,7 +225,8 @@ static bool may_visit(struct inv_encoder *e)
 	return false;
 }
 
-/* Reads at most as many cells as a key has bytes. */
+/* Returns true if the list is a string that is a key with a rule. Visits at
+ * most as many cells as the longest key has bytes. */
 static bool is_string_key(struct inv_encoder *e, ERL_NIF_TERM list)
 {
 	uint8_t name[INV_REDACT_KEY_MAX + 4];
@@ -286,9 +291,10 @@ bool inv_redact_mfa(struct inv_encoder *e, ERL_NIF_TERM module,
 	return inv_redact_calls(r, name, arity, call);
 }
 
-/* Returns true if the rules may apply to {M, F, Third}, where Third is an
- * arity or a list of arguments, and sets *arity. If too many cells were visited
- * already to find the list's length, sets *all. */
+/* Returns true if the rules may apply to {M, F, Third}, where Third is an arity
+ * or a list of arguments, and sets *arity. If the rules may visit no more
+ * cells, so that the list's length is not known, sets *all: all arguments are
+ * then to be redacted. */
 static bool get_arity(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 		      uint32_t *arity, bool *all)
 {
@@ -332,13 +338,13 @@ bool inv_redact_function(struct inv_encoder *e, ERL_NIF_TERM mfa,
 	return true;
 }
 
-/* How many entries of a stack trace are checked for functions with rules, and
- * how many elements of a list are checked for stack traces. */
+/* Two bounds: how many entries of a stack trace are searched for functions with
+ * rules, and how many elements of a list are searched for stack traces. */
 #define STACK_MAX 16
 
 /* Returns true if the term is a stack trace, [{M,F,Arity or Args,Location},
- * ...], with a function that has a rule. Then terms beside the stack trace can
- * contain values of the function. */
+ * ...], with a function that has a rule. Then terms beside the stack trace,
+ * such as the reason of the exception, can contain values of the function. */
 static bool is_ruled_stack(struct inv_encoder *e, ERL_NIF_TERM list)
 {
 	struct inv_redact_call call;
@@ -413,7 +419,8 @@ void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 		return;
 	if (arity == 2 && inv_redact_is_key(e, elements[0]))
 		t->hidden |= 2;
-	/* {http_header, _, Name, _, Value} of sockets and erlang:decode_packet/3 */
+	/* {http_header, _, Name, _, Value}: sockets and decode_packet/3 make
+	 * such tuples. Bit 4 is Value. */
 	if (arity == 5 && elements[0] == http_header &&
 	    inv_redact_is_key(e, elements[2]))
 		t->hidden |= 16;
@@ -427,7 +434,7 @@ void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 		t->reason = true;
 }
 
-/* Returns true if the argument of init/1 of a module is redacted. */
+/* Returns true if a rule redacts the argument of init/1 of this module. */
 static bool is_ruled_behaviour(struct inv_encoder *e, ERL_NIF_TERM module)
 {
 	struct inv_redact_call call;
@@ -458,7 +465,7 @@ bool inv_redact_is_passed(struct inv_encoder *e, const ERL_NIF_TERM before[2],
 static inline bool shape(struct inv_encoder *e, ERL_NIF_TERM term,
 			 uint32_t depth);
 
-/* Writes a term that is neither a container nor redacted. */
+/* Writes a term that is not redacted, and is no list, tuple or map. */
 static bool put_bare(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	switch (enif_term_type(e->env, term)) {
@@ -485,8 +492,8 @@ static bool is_spent(const struct inv_encoder *e)
 }
 
 /*
- * Returns true for a list of integers, as far as e->looks permits: a string, of
- * which the length is not written either.
+ * Returns true if the list is a string: a list of integers, as far as e->looks
+ * permits to see. The shape of a string does not show its length.
  */
 static bool is_text(struct inv_encoder *e, ERL_NIF_TERM list)
 {
@@ -527,7 +534,8 @@ LEVEL static bool shape_list(struct inv_encoder *e, ERL_NIF_TERM list,
 	return inv_put_byte(e, INV_T_END);
 }
 
-/* Returns true if the list says where a function's code is. */
+/* Returns true if the list is the Location in an entry of a stack trace, such
+ * as [{file, File}, {line, Line}]. */
 static bool is_place(const struct inv_encoder *e, ERL_NIF_TERM list)
 {
 	const ERL_NIF_TERM *pair;
@@ -539,8 +547,8 @@ static bool is_place(const struct inv_encoder *e, ERL_NIF_TERM list)
 	       is_one_of(&places, pair[0]);
 }
 
-/* Returns how many of the tuple's first elements are not redacted: a tag, or
- * module, function and arity in an entry of a stack trace. */
+/* Returns how many elements at the start of a tuple are not redacted: the tag,
+ * or in an entry of a stack trace module, function and arity. */
 static uint32_t tags(const struct inv_encoder *e, const ERL_NIF_TERM *t,
 		     uint32_t arity)
 {

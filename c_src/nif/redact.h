@@ -8,10 +8,10 @@
 #include "nif/encode.h"
 
 /*
- * The rules of a tracer, and their verdicts on atoms. All threads use it
- * without a lock: an entry of the table is one word, an atom with its verdict,
- * and is correct whichever thread stored it last. So a rule with a wildcard
- * costs one look-up for a key that is an atom.
+ * The redaction rules of a tracer, and a cache that tells for an atom whether a
+ * rule matches it. With the cache, a rule with a wildcard costs one look-up for
+ * a key that is an atom. All threads use the cache without a lock: an entry is
+ * one word, an atom with its result, and each thread stores correct entries.
  */
 #define INV_REDACTION_ATOMS 1024u
 
@@ -24,13 +24,14 @@ struct inv_redaction {
 void inv_redaction_init(ErlNifEnv *env);
 
 /*
- * Writes a mark in the place of the term. Parameters and results as for
- * inv_encode_term, also of the functions below.
+ * Writes a mark, which has only the type of the term, in its place. Here and
+ * below, the parameters and results are those of inv_encode_term.
  */
 bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term) INV_COLD;
 
 /* Returns true if the term, a part of the result of a match spec, is a value that
- * was redacted in the event: '#{password := P}' with the label P. */
+ * was redacted in the same event. Example: a rule redacts the key password, the
+ * match spec's head has #{password => '$1'}, and its result is '$1'. */
 bool inv_redact_was_marked(const struct inv_encoder *e,
 			   ERL_NIF_TERM term) INV_COLD;
 static inline bool inv_redact_is_again(const struct inv_encoder *e,
@@ -40,23 +41,24 @@ static inline bool inv_redact_is_again(const struct inv_encoder *e,
 }
 
 /*
- * Writes the shape of a term: marks in the place of numbers, binaries, strings
- * and atoms. Lists, tuples and maps remain, with their keys that are atoms and
- * the tags of tuples, and so do pids, ports, references and funs.
+ * Writes the shape of a term: a mark replaces each number, binary, string and
+ * atom. These remain: lists, tuples and maps; keys that are atoms; the tags of
+ * tuples; pids, ports, references and funs.
  */
 bool inv_redact_shape(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth);
 
-/* Writes the reason of an exception as inv_redact_shape writes a term, but
- * keeps the VM's own reasons, such as badarg. */
+/* Writes the reason of an exception as inv_redact_shape does, but writes the
+ * VM's own reasons, such as badarg, without a mark. */
 bool inv_redact_reason(struct inv_encoder *e, ERL_NIF_TERM reason,
 		       uint32_t depth);
 
 /* Which parts of a tuple are redacted. */
 struct inv_redact_tuple {
-	inv_redact_set hidden;
-	bool reason; /* the last element is a stack trace with a function that
-		      * has a rule; if the first element is an atom, it is a
-		      * tag, and all other elements are reasons of exceptions */
+	inv_redact_set hidden; /* the elements that are redacted */
+	bool reason; /* the last element is a stack trace, and one of its
+		      * functions has a rule. Then the other elements are
+		      * redacted as reasons of exceptions, except the first one
+		      * if it is an atom */
 };
 
 /* Sets *t to the parts of the tuple that the rules redact. */
@@ -64,22 +66,23 @@ void inv_redact_tuple(struct inv_encoder *e, const ERL_NIF_TERM *elements,
 		      uint32_t arity, struct inv_redact_tuple *t);
 
 /*
- * Return true if an element of the list, or a value of the map, is a stack
- * trace with a function that has a rule. Then the other elements or values are
- * written as reasons. In a list the stack trace can also be in a pair {Key,
- * Stack}. inv_redact_has_stack checks one element or value.
+ * These return true if an element of the list, or a value of the map, is a
+ * stack trace with a function that has a rule. The caller then writes the other
+ * elements or values with inv_redact_reason. In a list, the stack trace can
+ * also be in a pair {Key, Stack}. inv_redact_has_stack checks one element or
+ * value.
  */
 bool inv_redact_list(struct inv_encoder *e, ERL_NIF_TERM list);
 bool inv_redact_map(struct inv_encoder *e, ERL_NIF_TERM map);
 bool inv_redact_has_stack(struct inv_encoder *e, ERL_NIF_TERM term);
 
 /*
- * Returns true if the term seems to be passed, by a function such as
- * proc_lib:init_p/5 or gen:init_it/7, to a function with a rule for its
- * arguments. This is so in two cases: the term is a list after a module and a
- * function; or the term follows a module, and the rule is for the argument of
- * the module's init/1. before[1] is the element before the term, and before[0]
- * the element before that; 0: there is none.
+ * Functions such as proc_lib:init_p/5 and gen:init_it/7 get the arguments of
+ * another function among their own. Returns true if the term seems to be such
+ * arguments, and a rule redacts them. There are two cases: the term is a list
+ * after a module and a function; or the term follows a module, and the rule is
+ * for the argument of the module's init/1. before[1] is the element in front of
+ * the term, and before[0] the one in front of before[1]; 0: no element.
  */
 bool inv_redact_is_passed(struct inv_encoder *e, const ERL_NIF_TERM before[2],
 			  ERL_NIF_TERM term);
@@ -92,12 +95,13 @@ static inline bool inv_redact_passed(struct inv_encoder *e,
 	       inv_redact_is_again(e, term);
 }
 
-/* Returns true if the rules redact the values of the key. */
+/* Returns true if a rule redacts values with this key. */
 bool inv_redact_is_key(struct inv_encoder *e, ERL_NIF_TERM key);
 
 /*
- * Sets *call to the parts of a function's calls that are redacted; returns
- * call->any. The function is given as the term {M, F, Args} or {M, F, Arity}.
+ * Sets *call to the parts of a function's calls that the rules redact, and
+ * returns call->any, which is true if there are such parts. `mfa' is {M, F,
+ * Args} or {M, F, Arity}.
  */
 bool inv_redact_function(struct inv_encoder *e, ERL_NIF_TERM mfa,
 			 struct inv_redact_call *call);

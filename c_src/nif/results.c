@@ -31,7 +31,7 @@ enum inv_outcome inv_results_event(struct inv_tracer *t, uint32_t thread,
 	enum inv_tag tag = inv_atoms_tag(te->tag);
 	struct inv_tracer_event plain;
 	struct inv_bound_call call;
-	/* Without a table of open calls, the ends of all calls count. */
+	/* If there is no table of open calls, all ends of calls are counted. */
 	enum inv_bound bound = INV_BOUND_ENDS;
 
 	if (tag == INV_TAG_EXIT)

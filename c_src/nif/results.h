@@ -14,8 +14,8 @@
  * 	exception_from   the key is {Class, Reason}
  * 	exit             the key is the reason of the exit
  *
- * Other events are not counted. The keys are values (nif/value_key.h). The bound on
- * open calls (nif/bound.h) holds.
+ * Other events are not counted. The keys are values (nif/value_key.h). The
+ * bound on open calls (nif/bound.h) applies.
  */
 struct inv_tracer;
 

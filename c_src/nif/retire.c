@@ -10,8 +10,8 @@ static bool crashes;
 static _Atomic unsigned gone;
 
 /*
- * How many tracers had been retired when this thread was last settled. The TLS
- * model is explained in thread.h.
+ * The number in `gone' when this thread was last settled: how many tracers were
+ * retired by then. thread.h explains the TLS model.
  */
 static __thread unsigned settled __attribute__((tls_model("initial-exec")));
 

@@ -11,15 +11,16 @@
  * Decides whether enabled/3 may return `remove', so that the VM removes the
  * tracer of a process.
  *
- * The VM calls enabled/3 when it schedules a traced process in. For
- * erlang:trace_info/2, it calls enabled/3 a second time, while the process
- * handles its signals. Before OTP 27, a VM that removes the tracer at the
- * second call can crash: at the next signal of the process, it calls a tracer
- * that does not exist. A callback cannot distinguish the two calls. But if the
- * first call removes the tracer, there is no second call. So the result must
- * not change while a scheduler runs a traced process: enabled/3 keeps the
- * tracer until the scheduler is settled. A scheduler is settled when it has run
- * a process of inviso (nif_settle) after the tracer was retired.
+ * The VM calls enabled/3 when it schedules a traced process in. If another
+ * process has called erlang:trace_info/2 for the traced process, the VM calls
+ * enabled/3 a second time, while the traced process handles its signals. Before
+ * OTP 27, a VM that removes the tracer at the second call can crash: at the
+ * next signal of the process, it calls a tracer that does not exist. A callback
+ * cannot distinguish the two calls. But if the first call removes the tracer,
+ * there is no second call. So the result must not change between the two calls,
+ * while a scheduler runs the traced process. Therefore enabled/3 keeps the
+ * tracer until the scheduler is `settled': until it has run a process of inviso
+ * (nif_settle) after the tracer was retired.
  *
  * From OTP 27 on all schedulers are always settled.
  */
@@ -29,8 +30,8 @@ void inv_retire_init(void);
 
 /*
  * Counts the slot's tracer as retired. Call it before callbacks can see that
- * the tracer is retired. The caller then settles each scheduler (nif_settle).
- * Does nothing if the VM has never called enabled/3 for the tracer.
+ * the tracer is retired. Afterwards a process must call nif_settle on each
+ * scheduler. Does nothing if the VM has never called enabled/3 for the tracer.
  */
 void inv_retire_add(const struct inv_slot *slot);
 

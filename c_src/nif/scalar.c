@@ -5,13 +5,13 @@
 
 #include "nif/put.h"
 
-/* Big integers up to this many bytes are written; larger ones are holes. */
+/* A HOLE replaces a big integer that has more bytes. */
 #define BIG_BYTES_MAX 4096u
 
 /*
  * The size of a big integer is found by comparing it with powers of two,
- * because a comparison copies nothing. big_limits[i] is 2^(8 * 64 * 4^i) and
- * its negative.
+ * because a comparison copies nothing. big_limits[i] has 2^(8 * big_bytes[i])
+ * and its negative.
  */
 #define N_BIG_LIMITS 4
 static ERL_NIF_TERM big_limits[N_BIG_LIMITS][2]; /* positive, negative */
@@ -21,7 +21,8 @@ static ErlNifEnv *constants;
 
 static ERL_NIF_TERM make_power(ErlNifEnv *env, uint32_t bytes, bool negative)
 {
-	/* 131, LARGE_BIG_EXT, n (4), sign, n bytes */
+	/* The external format of a big integer: 131, LARGE_BIG_EXT, n (4
+	 * bytes), sign, n bytes. */
 	static uint8_t etf[7 + BIG_BYTES_MAX + 1];
 	ERL_NIF_TERM term = 0;
 	uint32_t n = bytes + 1;
@@ -50,7 +51,7 @@ void inv_scalar_init(void)
 	unsigned i;
 
 	if (constants)
-		return; /* the library was loaded before */
+		return; /* an earlier load of the library has made them */
 	constants = enif_alloc_env();
 	for (i = 0; i < N_BIG_LIMITS; i++) {
 		big_limits[i][0] = make_power(constants, big_bytes[i], false);
@@ -66,7 +67,8 @@ bool inv_scalar_missing(struct inv_encoder *e, enum inv_term_code code,
 	       inv_put_varint(e, n);
 }
 
-/* Writes a magnitude of n bytes, least significant first. */
+/* Writes a big integer. Its absolute value is the n bytes at `le', the least
+ * significant first. */
 static bool put_big(struct inv_encoder *e, bool negative, const uint8_t *le,
 		    uint32_t n)
 {
@@ -145,7 +147,8 @@ bool inv_scalar_binary(struct inv_encoder *e, const uint8_t *data, size_t size)
 	       inv_put_bytes(e, data, (uint32_t)room);
 }
 
-/* BIT_BINARY_EXT: 131, 77, bytes (4), bits used in the last byte, bytes. */
+/* Reads the bitstring in the external format, BIT_BINARY_EXT: 131, 77, number
+ * of bytes (4 bytes), number of bits used in the last byte, bytes. */
 bool inv_scalar_bits(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	size_t room = inv_put_left(e);

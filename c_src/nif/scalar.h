@@ -6,30 +6,33 @@
 #include "nif/encode.h"
 
 /*
- * Writes terms that are neither containers nor names. Parameters and results as
- * for inv_encode_term.
+ * Writes integers, floats, binaries and bitstrings. The parameters and results
+ * are those of inv_encode_term.
  */
 bool inv_scalar_integer(struct inv_encoder *e, ERL_NIF_TERM term);
 bool inv_scalar_float(struct inv_encoder *e, ERL_NIF_TERM term);
 
-/* Writes a binary of any length, and cuts it to the remaining budget. */
+/* Writes a binary. If it is longer than the remaining budget, writes only its
+ * first bytes. */
 bool inv_scalar_binary(struct inv_encoder *e, const uint8_t *data, size_t size);
 
 /*
- * Returns an upper bound of a big integer's size in bytes. The bound is the
- * smallest of a few fixed limits that the integer does not exceed, or 0 if it
+ * Returns an upper bound of a big integer's size in bytes: the smallest of a
+ * few fixed sizes that the integer does not exceed. Returns 0 if the integer
  * exceeds all of them.
  */
 uint32_t inv_scalar_big_bytes(ERL_NIF_TERM term);
 
-/* Writes a bitstring that does not end on a byte. */
+/* Writes a bitstring whose number of bits is not a multiple of 8. */
 bool inv_scalar_bits(struct inv_encoder *e, ERL_NIF_TERM term) INV_COLD;
 
-/* Writes a HOLE or a CUT (`code') with its kind and its number n. */
+/* Writes a HOLE or a CUT (`code') with its kind and the number n, whose meaning
+ * depends on the kind (abi/term.h). */
 bool inv_scalar_missing(struct inv_encoder *e, enum inv_term_code code,
 			enum inv_cut kind, uint64_t n) INV_COLD;
 
-/* Makes the constants for comparing big integers. */
+/* inv_scalar_init makes the constants with which inv_scalar_big_bytes compares,
+ * and inv_scalar_end frees them. */
 void inv_scalar_init(void);
 void inv_scalar_end(void);
 

@@ -9,9 +9,10 @@
 #include "nif/tracer.h"
 
 /*
- * The integers from 0 to 255, read without a call of the VM: arities, and most
- * integers in most terms. They are immediates, so each of them has one word. The
- * shift guesses the integer, and the table tells whether the guess is right.
+ * Reads integers from 0 to 255, such as arities, without a call of the VM. Such
+ * an integer is an immediate term, so its word is always the same. A shift of
+ * the word yields a guess; the guess is right if the table has the same word at
+ * this index.
  */
 #define INV_SMALL_MAX 256u
 

@@ -7,7 +7,7 @@
 #include "nif/tracer.h"
 #include "vm/starters.h"
 
-/* Fields of tokens, as {get_seq_token} returns them. */
+/* The tuple that the match spec function get_seq_token returns for a token. */
 #define TOKEN_ARITY 5
 #define TOKEN_LABEL 1
 
@@ -34,8 +34,9 @@ void inv_starts_clear(struct inv_starts *s)
 }
 
 /*
- * Takes a random one in N calls. Every Nth call would not be a fair sample,
- * because the calls of a process may repeat with a fixed period.
+ * Returns true for one in N calls, at random. If it were every Nth call, the
+ * sample would not be fair, because the calls of a process may repeat with a
+ * fixed period.
  */
 static bool is_sampled(const struct inv_starts *s, ERL_NIF_TERM tracee)
 {
@@ -96,7 +97,8 @@ static enum inv_starts_mode mode_of(const struct inv_starts *s)
 							  memory_order_acquire);
 }
 
-/* Returns the table, if the patterns ask for ends. */
+/* Returns the table of processes (vm/starters.h), or NULL if the patterns do
+ * not ask for the ends of start calls. */
 static struct inv_starters *starters(struct inv_tracer *t)
 {
 	if (mode_of(&inv_slot_of(t->handle)->starts) == INV_STARTS_PLAIN)
@@ -104,8 +106,9 @@ static struct inv_starters *starters(struct inv_tracer *t)
 	return atomic_load_explicit(&t->starters, memory_order_acquire);
 }
 
-/* The process has too many frames: its calls are left out until the patterns ask
- * for no ends any more. */
+/* Returns true if the process has too many frames of start calls that have not
+ * ended. Its calls are then left out until the session has set patterns that do
+ * not ask for ends. */
 static bool too_deep(struct inv_starts *s, const struct inv_starters *o,
 		     ERL_NIF_TERM process)
 {
@@ -117,7 +120,8 @@ static bool too_deep(struct inv_starts *s, const struct inv_starters *o,
 	return true;
 }
 
-/* may: a request may begin. Returns true if the match spec is to be run. */
+/* *may is true if the call may begin a request. Sets it to false if the process
+ * is too deep. Returns true if the VM is to run the match spec. */
 static bool look(struct inv_thread *thread, struct inv_slot *slot,
 		 uint64_t handle, ERL_NIF_TERM process, bool *may)
 {
@@ -134,7 +138,9 @@ static bool look(struct inv_thread *thread, struct inv_slot *slot,
 			add(&s->beyond);
 		*may = run = false;
 	} else if (o && !run) {
-		/* The process has a stale token: see take_start(). */
+		/* If the process has a stale token, the match spec must run
+		 * nevertheless: the event shows that the process leaves the
+		 * request of this token (take_start). */
 		run = inv_starters_done(o, process);
 	}
 	inv_thread_leave(thread);
@@ -160,7 +166,8 @@ bool inv_starts_ask(uint64_t handle, ERL_NIF_TERM process)
 	return run;
 }
 
-/* Returns true if inv_starts_ask has decided that the call begins no request. */
+/* Returns true if the event must not begin a request: for a call,
+ * inv_starts_ask has decided that. */
 static bool is_refused(const struct inv_starts *s, uint64_t handle,
 		       const struct inv_tracer_event *te)
 {
@@ -185,13 +192,14 @@ static const ERL_NIF_TERM *read_value(const struct inv_tracer_event *te, int *n)
 		       NULL;
 }
 
-/* The command accepts only specs with fewer variables. */
+/* The event's value has an element for each variable of the spec. The command
+ * accepts only specs with fewer variables than this. */
 #define VALUE_MAX 64
 
 /*
- * Replaces the event by a copy that says that the process held no token. The
- * copy is made on the heap of the process, and the VM removes it after the
- * callback. This happens at most once for each request.
+ * Replaces the event by a copy in whose value Token is []: the process held no
+ * token. The copy's terms are made on the heap of the process, and the VM
+ * removes them after the callback. This happens at most once for each request.
  */
 static void hold_none(const struct inv_tracer_event **event,
 		      struct inv_tracer_event *changed, const ERL_NIF_TERM *e,
@@ -211,7 +219,8 @@ static void hold_none(const struct inv_tracer_event **event,
 	*event = changed;
 }
 
-/* A call or a message that may begin a request. e: its value, of n elements. */
+/* Handles a call or message that may begin a request. `e' are the n elements of
+ * its value. Returns true if the event is to be recorded. */
 static bool take_start(struct inv_starts *s, struct inv_starters *o,
 		       uint64_t handle, const struct inv_tracer_event **event,
 		       struct inv_tracer_event *changed, const ERL_NIF_TERM *e,
@@ -221,7 +230,8 @@ static bool take_start(struct inv_starts *s, struct inv_starters *o,
 	bool holds = holds_ours(s, te->env, e[1]);
 	bool done = o && inv_starters_done(o, te->tracee);
 
-	/* The process continues the request whose token it holds. */
+	/* The call or message belongs to the request whose token the process
+	 * has. */
 	if (holds && !done) {
 		if (o)
 			inv_starters_go_on(o, te->tracee);
@@ -268,7 +278,7 @@ bool inv_starts_take(struct inv_tracer *t, uint64_t handle,
 			inv_starters_end(o, te->tracee);
 		return false;
 	}
-	/* The match spec has cleared the flags of the token. */
+	/* With this value, the match spec has cleared the token's flags. */
 	if (te->value == inv_am_inviso_seq_over) {
 		if (!o || !inv_starters_done(o, te->tracee))
 			return false;
@@ -307,7 +317,8 @@ bool inv_starts_is_ours(struct inv_starts *s, const struct inv_tracer_event *te)
 
 /* --- NIFs ------------------------------------------------------------------ */
 
-/* Gives the tracer its table. Returns false if there is no memory. */
+/* Gives the tracer its table of starters, if it has none. Returns false if
+ * there is no memory. */
 static bool make_table(struct inv_tracer *t, ErlNifUInt64 processes)
 {
 	struct inv_starters *o;

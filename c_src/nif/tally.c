@@ -32,8 +32,8 @@ static inline bool get_function(ErlNifEnv *env, ERL_NIF_TERM term,
 	return true;
 }
 
-/* The match spec of a call has {message, {caller}}, whose value is undefined if
- * no function called. */
+/* Makes the key of the caller of a function. The match spec of a call has
+ * {message, {caller}}; its value is `undefined' if there is no caller. */
 static inline bool get_caller(const struct inv_tracer_event *te,
 			      struct inv_tally_key *key)
 {
@@ -65,8 +65,9 @@ static inline bool get_key(const struct inv_tally *tally, struct inv_arrival *a,
 	return true;
 }
 
-/* Returns true if the words stay valid when the event is over. The VM's words
- * do; other callers can pass any term. */
+/* Returns true if the words of the key stay valid after the event: they are
+ * immediates. In events of the VM they always are; but other callers of the
+ * callback can pass other terms. */
 static bool is_lasting(ErlNifEnv *env, const struct inv_tally_key *key)
 {
 	ErlNifPid pid;
@@ -95,7 +96,7 @@ INV_COLD struct inv_tally_cell *inv_tally_first(struct inv_tracer *t,
 
 	if (is_lasting(env, key))
 		c = inv_tally_claim(&tally->parts[part], key);
-	/* Tells the tracer's namer to note the name of the process. */
+	/* The keeper's namer will write the process's name into the log. */
 	if (c && key->kind == INV_COUNT_PROCESS && part < t->n_lanes &&
 	    enif_get_local_pid(env, key->word, &pid))
 		inv_fresh_add(&t->lanes[part].fresh, key->word, &pid);
@@ -130,7 +131,7 @@ void inv_tally_value(struct inv_tracer *t, uint32_t thread,
 		      inv_value_cell(t->values, tally, thread, key));
 }
 
-/* Counts an event by the value of an expression. */
+/* Counts an event under the value of an expression. */
 __attribute__((noinline)) static bool count_value(
 	struct inv_tracer *t, uint32_t thread,
 	const struct inv_tracer_event *te)
@@ -239,7 +240,7 @@ ERL_NIF_TERM inv_tally_key_term(ErlNifEnv *env, const struct inv_tracer *t,
 	}
 }
 
-/* Makes a note, {INV_NOTE_COUNT, [Of, Key, N]}. */
+/* Makes the note {INV_NOTE_COUNT, [Of, Key, N]} of a row. */
 static ERL_NIF_TERM make_note(ErlNifEnv *env, const struct inv_tracer *t,
 			      const struct inv_tally_row *row)
 {
@@ -253,13 +254,15 @@ static ERL_NIF_TERM make_note(ErlNifEnv *env, const struct inv_tracer *t,
 }
 
 /*
- * A call may take about a millisecond. A row takes as many look-ups as there are
- * threads, and an empty cell almost nothing.
+ * These bound the time of one call of the NIF to about a millisecond. For a
+ * row, the reader looks the key up in the part of each thread; an empty cell
+ * takes almost no time.
  */
 #define CELLS_A_CALL (4 * INV_TALLY_CELLS)
 #define LOOK_UPS_A_CALL 4096u
 
-/* Returns true if the notes of a row are not those of a histogram, too. */
+/* Returns true if the row has no histogram, so that its count is its only
+ * note. */
 static bool is_plain(const struct inv_tracer *t, const struct inv_tally_row *r)
 {
 	return !t->timing || (r->key.kind & 0xff) == INV_COUNT_TOTAL;
@@ -305,7 +308,8 @@ ERL_NIF_TERM inv_tally_read(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	t = inv_tracer_borrow(handle);
 	if (!t)
 		return inv_am_closed;
-	/* inv_tracer_borrow holds the lock, so there is no other reader. */
+	/* inv_tracer_borrow has taken the tracers' lock, so no other thread
+	 * reads this tally now. */
 	if (atomic_load(&t->tally))
 		result = read(env, t, at, argv[2] == inv_am_true);
 	inv_tracer_release();

@@ -10,8 +10,9 @@
 
 /*
  * Counting instead of recording: a tracer with a tally (vm/tally.h) counts each
- * event in the thread in which it happens, by function or by process. Its rings
- * get only notes: a process reads the counts and notes them in the log.
+ * event in the thread in which it happens, under a key such as the function or
+ * the process. Its rings get only notes: a process reads the counts and writes
+ * them into the log as notes.
  */
 struct inv_arrival;
 struct inv_tally;
@@ -19,24 +20,26 @@ struct inv_tally_cell;
 struct inv_tally_key;
 struct inv_tracer;
 
-/* Keys are the results of calls, and the reasons of exits (nif/results.h); the
- * others are those of enum inv_count_of. */
+/* What a tally counts by is a value of enum inv_count_of, or this one: the keys
+ * are the results of calls and the reasons of exits (nif/results.h). */
 #define INV_BY_RESULT 0x100u
 
-/* Counts an event of the thread with this index. Returns false if the arguments
- * are not an event. */
+/* Counts an event. `thread' is the index of the calling thread. Returns false
+ * if the arguments of the callback are not an event. */
 bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
 		     struct inv_arrival *a);
 
-/* For results: counts an event with this key, which is a value. */
+/* For nif/results.h: counts an event under this key, whose value is in the
+ * thread's part (vm/values.h). */
 void inv_tally_value(struct inv_tracer *t, uint32_t thread,
 		     const struct inv_tally_key *key);
 
 /*
- * For times (nif/times.h). inv_tally_key_of returns false if the arguments are
- * not an event. inv_tally_first makes a cell for a key that the part has not
- * counted yet. It returns NULL if there is no cell; then the key is counted
- * among the others. inv_tally_begin returns false if there is no memory.
+ * For nif/times.h. inv_tally_key_of makes the key of an event, or returns false
+ * if the arguments of the callback are not an event. inv_tally_first makes a
+ * cell for a key that the part has not counted yet. It returns NULL if the part
+ * is full; then the event is counted in `others'. inv_tally_begin gives the
+ * tracer a tally; it returns false if there is no memory.
  */
 bool inv_tally_key_of(const struct inv_tally *tally, struct inv_arrival *a,
 		      struct inv_tally_key *key);

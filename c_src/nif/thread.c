@@ -10,8 +10,8 @@ _Atomic bool inv_thread_fence;
 
 static struct inv_thread threads[INV_RINGS_MAX];
 
-/* For each kind of thread: `first' is its first index, and `taken' is how many
- * indices are in use. */
+/* For each kind of thread, first[kind] is the index of its first thread, and
+ * taken[kind] is how many of its indices are in use. */
 enum kind {
 	NORMAL,
 	DIRTY_CPU,

@@ -20,10 +20,11 @@
  *
  * A thread first publishes that it is in a callback, and then checks whether
  * the tracer is still open. A process that closes a tracer first marks the
- * tracer, and then looks for threads in callbacks. Both need a full barrier
- * between the two steps. The closing process makes both barriers, with
- * membarrier(2), so that an event costs only two plain stores. If the kernel
- * has no membarrier(2), each callback makes its own barrier, a fence.
+ * tracer as retired, and then looks for threads in callbacks. The thread and
+ * the process each need a full barrier between their two steps. The process
+ * makes both barriers, with membarrier(2), so that an event costs only two
+ * plain stores. If the kernel has no membarrier(2), each callback makes its own
+ * barrier, a fence.
  */
 struct inv_thread {
 	_Alignas(INV_CACHE_LINE) _Atomic uint32_t busy; /* slot of the tracer
@@ -31,26 +32,28 @@ struct inv_thread {
 							   thread is in, + 1; 0:
 							   none */
 	uint32_t index;
-	_Atomic(const void *) held; /* the hazard pointer that the thread
-				       publishes; see inv_thread_hold */
-	/* The last answer of inv_starts_ask, which only this thread uses. */
-	uint64_t start_handle; /* 0: there was no answer yet */
+	_Atomic(const void *) held; /* the thread's hazard pointer
+				       (inv_thread_hold); NULL: none */
+	/* The arguments of the last call of inv_starts_ask in this thread, and
+	 * its decision. Only this thread uses them. */
+	uint64_t start_handle; /* 0: there was no call, or it was used */
 	uint64_t start_process;
-	bool start_refused;
+	bool start_refused; /* the event must not begin a request */
 };
 
 extern INV_HIDDEN _Atomic bool
 	inv_thread_fence; /* membarrier(2) is not available */
 
-/* Call it once, at load, with the number of threads of each kind. */
+/* Call it once, when the library is loaded, with the number of threads of each
+ * kind. */
 void inv_threads_init(uint32_t normal, uint32_t dirty_cpu, uint32_t dirty_io);
 uint32_t inv_threads_count(void);
 
 /*
- * The calling thread; NULL until its first event. With the model initial-exec,
- * the variable is in memory that each thread has from its start. With the
- * default model, a thread's first access would allocate memory, and a thread's
- * first access is in an event.
+ * The calling thread; NULL until its first event. With the TLS model
+ * initial-exec, the variable is in memory that each thread has from its start.
+ * With the default model, a thread's first access would allocate memory, which
+ * a callback must not do.
  */
 extern INV_HIDDEN __thread struct inv_thread *inv_thread_me
 	__attribute__((tls_model("initial-exec")));
@@ -80,11 +83,11 @@ static inline void inv_thread_leave(struct inv_thread *t)
 }
 
 /*
- * Hazard pointer, for an object that can be exchanged while a tracer is open.
- * A thread publishes the pointer, then reads it again.  The process that
- * exchanges the object first stores the new pointer and makes the barrier. Then
- * it frees the old object once no thread publishes it.  A thread publishes one
- * pointer at a time.
+ * Hazard pointer, for an object that can be exchanged while a tracer is open. A
+ * thread publishes the pointer, then reads it again.  The process that
+ * exchanges the object stores the new pointer, makes the barrier, and frees the
+ * old object as soon as no thread publishes its pointer.  A thread publishes
+ * one pointer at a time.
  */
 static inline void inv_thread_hold(struct inv_thread *t, const void *p)
 {
@@ -104,13 +107,13 @@ static inline void inv_thread_let_go(struct inv_thread *t)
 /* Returns true if a thread publishes p. */
 bool inv_threads_hold(const void *p);
 
-/* For closing a tracer: inv_threads_barrier makes both barriers. After it,
- * inv_threads_busy returns true if a thread is in a callback of the slot's
- * tracer. */
+/* For closing a tracer. inv_threads_barrier makes a full barrier in all
+ * threads. Then inv_threads_busy returns true if a thread is in a callback of
+ * the tracer in this slot. */
 void inv_threads_barrier(void);
 bool inv_threads_busy(uint32_t slot);
 
-/* Like the function above, for the thread with this index. */
+/* Like inv_threads_busy, for one thread: the one with this index. */
 bool inv_thread_busy(uint32_t index, uint32_t slot);
 
 #endif

@@ -20,22 +20,24 @@
 #include "vm/times.h"
 
 /*
- * Tally and times have a part for each thread, and one more part, in which
- * inv_times_end counts the calls that are open at the end.
+ * The tally and `times' have a part for each thread, and one more part, in
+ * which inv_times_end counts the calls that are still open when tracing ends.
  */
 struct inv_timing {
-	struct inv_spans *spans; /* NULL: numbers, not times */
+	struct inv_spans *spans; /* NULL: the histograms are of numbers */
 	struct inv_times *times;
-	struct inv_tally *open_keys; /* NULL: the keys are no values of calls */
+	struct inv_tally *open_keys; /* keys of open calls; NULL: calls are not
+					timed, or their keys are not values */
 	_Atomic bool over;
 	uint32_t n_recent;
 	struct recent *recent; /* for each part, RECENT entries */
 };
 
 /*
- * The cells of functions, or of values, so that most ends of calls need not compute
- * a hash of the key. A cell stays at its place, so an entry is never outdated. If
- * two have the same entry, the later one replaces the earlier one.
+ * A cache of the tally's cells by the number of the function or of the value,
+ * so that for most ends of calls no hash of the key is computed. The tally
+ * never moves a cell, so an entry is never outdated. If two numbers have the
+ * same entry, the later one replaces the earlier one.
  */
 #define RECENT 256u
 
@@ -56,7 +58,8 @@ void inv_timing_free(struct inv_timing *timing)
 	inv_pages_unmap(timing, sizeof(*timing));
 }
 
-/* Garbage collections and schedulings have numbers that no function has. */
+/* On the stack, garbage collections and scheduling events have these numbers,
+ * which no function has. */
 #define FUNCTIONS_END GC_MINOR
 #define GC_MINOR (UINT32_MAX - 4)
 #define GC_MAJOR (UINT32_MAX - 3)
@@ -79,8 +82,8 @@ static ERL_NIF_TERM name_of(uint32_t number)
 
 /* --- counting ---------------------------------------------------------------- */
 
-/* The part in which calls are counted: that of a thread, or the one of
- * inv_times_end. */
+/* The part of the tally in which calls are counted: that of a thread, or the
+ * last one, which inv_times_end uses. */
 struct counter {
 	struct inv_tracer *t;
 	struct inv_tally *tally;
@@ -122,13 +125,14 @@ static struct inv_tally_cell *cell_of(const struct counter *c,
 
 	if (inv_likely(cell != NULL))
 		return cell;
-	/* The thread in which the call began has kept the value. */
+	/* The bytes of a value are in open_keys, in the part of the thread in
+	 * which the call began. So the cell needs only the key. */
 	if (c->tally->by == INV_COUNT_VALUE)
 		return inv_tally_claim(part, key);
 	return inv_tally_first(c->t, c->tally, c->part, c->env, key);
 }
 
-/* The same for the key of a call. */
+/* Returns the cell for the key of a call, from the cache if possible. */
 static struct inv_tally_cell *cell_of_call(const struct counter *c,
 					   uint64_t process,
 					   const struct inv_spans_call *span)
@@ -153,7 +157,7 @@ static struct inv_tally_cell *cell_of_call(const struct counter *c,
 	return cell;
 }
 
-/* Adds a time, or a number. */
+/* Adds a time or a number to the histogram of a cell, and counts the event. */
 static void add_value(const struct counter *c, struct inv_tally_cell *cell,
 		      uint64_t value)
 {
@@ -205,7 +209,8 @@ static void begin(struct counter *c, uint64_t process,
 		lost(c, process, span);
 }
 
-/* Begins a collection or a scheduling, which has no value. */
+/* Pushes the start of a garbage collection, of running or of waiting. Its key
+ * is never a value. */
 static void begin_other(struct counter *c, uint64_t process, uint32_t function,
 			uint64_t now)
 {
@@ -213,8 +218,8 @@ static void begin_other(struct counter *c, uint64_t process, uint32_t function,
 	      &(struct inv_spans_call){ now, function, INV_OPEN_KEYS_OTHERS });
 }
 
-/* Begins a call. Returns false if the event has no value, although values are
- * keys. */
+/* Pushes a call that begins. Returns false if keys are values, but the event
+ * has no value. */
 static bool begin_call(struct counter *c, const struct inv_tracer_event *te,
 		       uint32_t function, uint64_t now)
 {
@@ -228,7 +233,8 @@ static bool begin_call(struct counter *c, const struct inv_tracer_event *te,
 	return true;
 }
 
-/* If an end has no beginning, its call was counted as unpaired before. */
+/* Handles the end of a call. If the stack does not have the call, it was
+ * already counted as unpaired. */
 static void end(struct counter *c, uint64_t process, uint32_t function,
 		uint64_t now)
 {
@@ -241,7 +247,8 @@ static void end(struct counter *c, uint64_t process, uint32_t function,
 	add_value(c, cell_of_call(c, process, &span), now - span.ns);
 }
 
-/* Takes an event whose end will not come. */
+/* Handles a call whose end the VM will not report, or the end of a call whose
+ * beginning is unknown. */
 static INV_COLD enum inv_timed take_endless(const struct counter *c,
 					    struct inv_arrival *a)
 {
@@ -337,7 +344,8 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 	struct inv_bound_call call = { .function = 0 };
 	enum inv_tag tag;
 
-	/* Read after inv_thread_enter; pairs with the barrier in is_over(). */
+	/* The caller has called inv_thread_enter. The load is after its
+	 * barrier, which pairs with that in is_over(). */
 	if (inv_unlikely(atomic_load_explicit(&t->timing->over,
 					      memory_order_relaxed)))
 		return INV_TIMED_OVER;
@@ -433,8 +441,8 @@ static ERL_NIF_TERM what(ErlNifEnv *env, const struct inv_tally_row *row)
 	return enif_make_uint(env, (unsigned)(row->key.kind & 0xff));
 }
 
-/* Makes a note, {INV_NOTE_BUCKETS, [Of, Key, Block, Ns]}. Returns false if the
- * block has no values. */
+/* Makes the note {INV_NOTE_BUCKETS, [Of, Key, Block, Ns]} of one block of a
+ * histogram. Returns false if all its buckets are 0. */
 static bool make_block(ErlNifEnv *env, ERL_NIF_TERM of, ERL_NIF_TERM key,
 		       const uint64_t *n, uint32_t block, ERL_NIF_TERM *note)
 {
@@ -531,7 +539,8 @@ static bool set(struct inv_tracer *t, uint32_t by, uint64_t processes)
 	return false;
 }
 
-/* Reads the number of processes, which is 0 for the atom value. */
+/* Reads the number of processes, or sets *n to 0 for the atom `value', by which
+ * the caller asks for histograms of numbers. */
 static bool get_processes(ErlNifEnv *env, ERL_NIF_TERM term, ErlNifUInt64 *n)
 {
 	*n = 0;
@@ -560,8 +569,8 @@ ERL_NIF_TERM inv_times_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return done ? inv_am_true : inv_am_false;
 }
 
-/* Ends the timing. Returns false if a thread is still in a callback, in which it
- * may use the stack of its process. */
+/* Ends the timing. Returns false if a thread is still in a callback of the
+ * tracer: it may be using the stack of its process. */
 static bool is_over(struct inv_tracer *t)
 {
 	if (!atomic_load(&t->timing->over)) {
@@ -571,8 +580,8 @@ static bool is_over(struct inv_tracer *t)
 	return inv_tracer_quiet(t);
 }
 
-/* How many stacks one call of the NIF looks at: it may take about a
- * millisecond. */
+/* How many stacks one call of the NIF looks at, so that it takes about a
+ * millisecond at most. */
 #define STACKS_A_CALL 16384u
 
 static ERL_NIF_TERM take_open(ErlNifEnv *env, struct inv_tracer *t, uint64_t at)

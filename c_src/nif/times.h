@@ -12,27 +12,30 @@
  * Timing calls instead of recording them: a tracer that counts (nif/tally.h)
  * with a histogram for each key (vm/times.h).
  *
- * 	call             the time goes onto the stack of the process (vm/spans.h)
- * 	return_from,     the time between is added to the histogram of the key, in
+ * 	event            what the tracer does
+ * 	call             pushes the time onto the process's stack (vm/spans.h)
+ * 	return_from,     adds the duration to the histogram of the key, in
  * 	exception_from   the part of the thread in which the call ends
  *
- * Garbage collections are timed in the same way, from gc_minor_start to
- * gc_minor_end, and those of the whole heap; and how long a process runs, from
- * `in' to `out', and waits, from `out' to `in'. By process only the waiting is
- * timed. Calls and schedulings must not be timed by the same tracer: they are not
- * nested in each other.
+ * The tracer times garbage collections in the same way, from gc_minor_start to
+ * gc_minor_end, and from gc_major_start to gc_major_end. It also times how long
+ * a process runs, from `in' to `out', and how long it waits, from `out' to
+ * `in'. If the key is the process, it times only the waiting. One tracer must
+ * not time calls and scheduling events together, because they are not nested in
+ * each other.
  *
- * A call is counted when it ends. If the VM reported a call but not its end,
- * the call is counted as unpaired: its process died, its function or process
- * has reached the bound on open calls (nif/bound.h), or the call was still open
- * at the end.
+ * A call is counted when it ends. It is counted as unpaired if the VM reported
+ * the call but not its end. There are three causes: the process died; the
+ * process or function has reached the bound on open calls (nif/bound.h); or the
+ * call was still open when tracing ended.
  *
- * Instead of times, the histograms can be of numbers: the match spec of an event
- * has {message, {{Number}}}. An event is counted as unpaired if the number is no
- * integer from 0 to INT64_MAX.
+ * Instead of times, the histograms can be of numbers, if the match spec of an
+ * event has {message, {{Number}}}. An event is counted as unpaired if Number is
+ * not an integer from 0 to INT64_MAX.
  *
- * The keys of both can be the values of an expression (nif/value_key.h). The
- * value of a timed call is that of its beginning (nif/open_keys.h).
+ * The keys of times and of numbers can be the values of an expression
+ * (nif/value_key.h). For a timed call, the value is computed when the call
+ * begins (nif/open_keys.h).
  */
 struct inv_arrival;
 struct inv_tally;
@@ -51,21 +54,24 @@ enum inv_timed {
 	INV_TIMED_BAD	/* the arguments are not an event */
 };
 
-/* Handles an event that happened at `now' in the thread with this index. */
+/* Handles an event that happened at the time `now'. `thread' is the index of
+ * the calling thread. */
 enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 			       struct inv_arrival *a, uint64_t now);
 
-/* Handles an event of a tracer with numbers. Returns false if the arguments are not
- * an event. */
+/* Handles an event of a tracer whose histograms are of numbers. Returns false
+ * if the arguments of the callback are not an event. */
 bool inv_times_number(struct inv_tracer *t, uint32_t thread,
 		      struct inv_arrival *a);
 
-/* Returns the tally whose cells have the values that are keys. */
+/* Returns the tally whose cells have the bytes of keys that are values: that of
+ * open keys (nif/open_keys.h) for timed calls, otherwise the tracer's. */
 const struct inv_tally *inv_times_keys(const struct inv_tracer *t);
 
 /*
- * Puts the notes of a key's histogram in front of a list, and adds their number,
- * which is at most INV_TIMES_NOTES, to *n. Only for a tracer with histograms.
+ * Puts the notes of the histogram of a row's key in front of a list, and adds
+ * their number, which is at most INV_TIMES_NOTES, to *n. Only for a tracer with
+ * histograms.
  */
 #define INV_TIMES_NOTES 61u
 ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,

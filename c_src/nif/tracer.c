@@ -41,14 +41,16 @@ static void tell_spooler(struct inv_tracer *t)
 }
 
 /*
- * Ends a tracer whose keeper is dead. There is no process that waits for the
- * threads, so this function waits, for at most a second and without the lock.
- * Meanwhile other calls do not find the tracer. An event takes microseconds,
- * but the kernel may have preempted its thread; sleeping lets that thread run.
- * An event that is committed after the spooler's last look is lost, and counted
- * as unfinished. Gives back the lock. Returns false if a thread is still in a
- * callback of the tracer; then memory and library stay, because unmapping them
- * would crash the thread.
+ * Ends a tracer whose keeper is dead. The keeper cannot wait any more until no
+ * thread is in a callback of the tracer, so this function waits, for at most a
+ * second. Meanwhile the lock is free, but inv_tracer_borrow does not return the
+ * tracer. An event takes microseconds, but the kernel may have preempted its
+ * thread; sleeping lets that thread run. An event that is committed after the
+ * spooler has last read the ring is lost, and counted as unfinished.
+ *
+ * Gives back the lock. Returns false if a thread is still in a callback of the
+ * tracer. Then memory and library stay, because unmapping them would crash the
+ * thread.
  */
 static bool end_unattended(struct inv_tracer *t)
 {
@@ -90,8 +92,8 @@ int inv_tracers_load(ErlNifEnv *env)
 	static const ErlNifResourceTypeInit init = { .down = keeper_down };
 
 	/*
-	 * If the same library is loaded again, this call takes over the
-	 * resource type of the first instance.
+	 * If an instance of the library is loaded already, the new instance
+	 * takes over its resource type.
 	 */
 	guard_type = enif_open_resource_type_x(
 		env, "inviso_tracer",
@@ -103,17 +105,18 @@ int inv_tracers_load(ErlNifEnv *env)
 		return 0;
 	lock = enif_mutex_create((char *)(uintptr_t) "inviso_tracers");
 	/*
-	 * Starts from the time in microseconds, so that numbers of an earlier
-	 * load are not reused for 8 years.
+	 * The first number is the time in microseconds, in 48 bits. So numbers
+	 * of an earlier load are not reused for 8 years.
 	 */
 	next_number = inv_real_ns() / 1000 & 0xffffffffffffu;
 	return lock ? 0 : -1;
 }
 
 /*
- * Ends all tracers. Returns false if a thread is still in a tracer: no thread
- * of the VM is in a callback when the library is unloaded, but the engine may
- * still be in the exported function, and another thread in keeper_down().
+ * Ends all tracers. Returns false if a thread still uses a tracer. When the VM
+ * unloads the library, it is in none of the callbacks. But the engine can still
+ * be in a function that the library exports, and another thread in
+ * keeper_down().
  */
 bool inv_tracers_unload(void)
 {
@@ -225,8 +228,8 @@ static void free_parts(struct inv_tracer *t)
 }
 
 /*
- * Removes the tracer from the table first, then unmaps it without the lock,
- * because that takes time.
+ * Removes the tracer from the table, then gives back the lock and unmaps the
+ * tracer: unmapping takes long.
  */
 void inv_tracer_free(struct inv_tracer *t)
 {
@@ -260,7 +263,7 @@ static int make_lanes(struct inv_tracer *t)
 	return 0;
 }
 
-/* Fills the control page: the tracer's data, and the spooler's options. */
+/* Writes the tracer's data and the spooler's options into the control page. */
 static void fill_ctl(struct inv_ring_ctl *ctl,
 		     const struct inv_tracer_opts *opts)
 {
@@ -423,7 +426,7 @@ static int take_slot(ErlNifEnv *env, struct inv_tracer *t)
 
 /*
  * Monitors the keeper, which is the calling process. Returns false if the
- * process is being killed, and so would never close the tracer.
+ * process is exiting: it would never close the tracer.
  */
 static bool watch_keeper(ErlNifEnv *env, const struct inv_tracer *t)
 {

@@ -20,9 +20,10 @@
 #include "ring/rate.h"
 
 /*
- * Tracers.  The VM knows a tracer by its handle: the state of the erl_tracer
- * behaviour.  A handle is a small integer, because the VM copies the state for
- * every tracee and, with a match spec, for every call.  The low bits are the
+ * Tracers.  The VM knows a tracer by its handle, which is the tracer's state in
+ * the behaviour erl_tracer.  A handle is a small integer, because the VM copies
+ * the state for every tracee and, with a match spec, for every call.  The low
+ * bits are the
  * index of a slot in a static table.  The other bits are a number that is never
  * reused, so the handle of a closed tracer, or of an earlier load of this
  * library, never matches another tracer.
@@ -33,13 +34,13 @@
  *
  * open     The handle is in the slot; callbacks record.
  *
- * retired  The handle is not in the slot: enabled/3 returns remove (see
- *          nif/retire.h), trace/5 does nothing.  When no thread is in a
- *          callback of the tracer, the state in the control page is set for
- *          the spooler, and the memory may be freed.
+ * retired  The handle is not in the slot: enabled/3 returns remove (when
+ *          nif/retire.h allows it), and trace/5 does nothing.  When no thread
+ *          is in a callback of the tracer, the library sets the state in the
+ *          control page, which the spooler reads, and may free the memory.
  *
- * NIFs that processes call use these functions; tracer callbacks never do.  The
- * functions take a lock that callbacks never take.
+ * Tracer callbacks never call the functions below, which take a lock; only NIFs
+ * that processes call use them.
  */
 #define INV_TRACERS_MAX 64u
 #define INV_HANDLE_SLOT_BITS 6
@@ -60,10 +61,9 @@ struct inv_lane {
 	struct inv_fresh fresh;
 	uint32_t rate_lease;
 	_Atomic uint64_t filtered;  /* events that the filter left out */
-	_Atomic uint64_t undecided; /* recorded, because the filter could not
-				       decide */
-	_Atomic uint64_t redacted;  /* values in whose place a mark was
-				       recorded */
+	_Atomic uint64_t undecided; /* events that were recorded because the
+				       filter lacked facts to decide */
+	_Atomic uint64_t redacted;  /* values that were replaced by a mark */
 };
 
 /* How much of a tracer's limits a thread leases at a time. */
@@ -73,21 +73,21 @@ struct inv_lane {
 /* A tracer: it either records into rings, counts, or delivers. */
 struct inv_tracer {
 	uint64_t handle;
-	bool elsewhere; /* it counts or delivers, so no event gets into a ring;
-			   set before any process has the tracer */
+	bool elsewhere; /* the tracer counts or delivers, so no event gets into
+			   a ring; set before a process is traced with it */
 	ErlNifPid keeper;
-	bool ending; /* the keeper is dead, and inv_tracer_borrow does not find
-			the tracer */
+	bool ending; /* the keeper has died, so inv_tracer_borrow does not
+			return the tracer */
 	struct inv_delivery *delivery; /* NULL: the tracer records, and uses all
 					  fields below */
 	struct inv_memory memory;
 	int listener; /* socket on which a spooler gets the memory's descriptor;
-			 normally -1: the spooler opens the memory in /proc */
+			 -1 if the spooler can open the memory in /proc */
 	struct inv_ring_ctl *ctl; /* the start of `memory' */
 	uint32_t n_lanes;
 	struct inv_lane *lanes;
 	uint32_t max_bytes;   /* budget of one term, in bytes */
-	uint32_t more_binary; /* the same as in struct inv_encoder */
+	uint32_t more_binary; /* as in struct inv_encoder */
 	uint32_t max_depth;
 	bool light;
 	bool limited;
@@ -105,25 +105,28 @@ struct inv_tracer {
 	_Atomic(struct inv_event_filter *) filter; /* NULL: all events are
 						      wanted */
 	struct inv_event_filter *retired;
-	/* NULL: no function is traced with ends of calls, or there is no bound
-	 * (nif/bound.h). */
+	/* The table of open calls. NULL until a function is traced with the
+	 * ends of its calls, or if there is no bound (nif/bound.h). */
 	_Atomic(struct inv_open_calls *) open_calls;
-	/* The table for open_calls, until a function is traced with ends of
-	 * calls; protected by the lock. */
+	/* The same table, also while open_calls is still NULL. Protected by the
+	 * lock. */
 	struct inv_open_calls *bound;
-	/* NULL: all calls are recorded when they begin (nif/decide.h). Set
-	 * before any process has the tracer. */
+	/* NULL: there are no rules, so all calls are recorded when they begin
+	 * (nif/decide.h). Set before a process is traced with the tracer. */
 	struct inv_decide *decide;
-	/* NULL: the tracer does not count events (nif/tally.h). Set once. */
+	/* NULL: the tracer does not count events (nif/tally.h). It does not
+	 * change after it was set. */
 	_Atomic(struct inv_tally *) tally;
 	/* NULL: the tracer makes no histograms (nif/times.h). Set before tally. */
 	struct inv_timing *timing;
-	/* The histograms are of numbers that match specs report, not of times.
-	 * Set before tally. */
+	/* True: the histograms are of numbers that match specs report, not of
+	 * times. Set before tally. */
 	bool numbers;
-	/* Calls are counted when they end (nif/results.h). Set before tally. */
+	/* True: calls are counted by how they end (nif/results.h). Set before
+	 * tally. */
 	bool results;
-	/* NULL: the tracer has no start handle (nif/starts.h). Set once. */
+	/* NULL: the tracer has no start handle (nif/starts.h). It does not
+	 * change after it was set. */
 	_Atomic(struct inv_starters *) starters;
 	/* NULL: the tally's keys are not values (nif/value_key.h). Set before
 	 * tally. */
@@ -142,8 +145,8 @@ enum inv_limit {
 enum inv_use {
 	INV_USE_UNASKED, /* the VM has not called enabled/3 for the tracer; only
 			    the engine may use it */
-	INV_USE_ASKED,	 /* the VM has called enabled/3, so processes may have
-			    the tracer */
+	INV_USE_ASKED,	 /* the VM has called enabled/3, so processes may be
+			    traced with the tracer */
 	INV_USE_SPENT,	 /* a limit is reached: enabled/3 returns remove */
 };
 
@@ -153,12 +156,12 @@ struct inv_slot {
 	/* handle of the slot's tracer; 0: none */
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t handle;
 	_Atomic ERL_NIF_TERM
-		word;	     /* the handle as a term. A small integer is an
-				      immediate, so no other term has its word */
+		word;	     /* the handle as a term. It is an immediate, so two
+				equal handles are the same word */
 	_Atomic uint8_t use; /* enum inv_use; only increases */
 	_Atomic bool holds;  /* processes may be held (nif/bound.h) */
-	_Atomic uint64_t left_out; /* calls of held processes, and ends of calls
-				      that the bound leaves out */
+	_Atomic uint64_t left_out; /* how many calls and ends of calls the bound
+				      on open calls has left out */
 	_Atomic uint64_t no_ring;  /* events of threads without a ring */
 	struct inv_starts starts;
 	struct inv_tracer *tracer;
@@ -168,8 +171,9 @@ extern INV_HIDDEN struct inv_slot inv_slots[INV_TRACERS_MAX];
 
 /*
  * Guesses the slot from a tracer's state as the VM passes it, without a call of
- * the VM: bits above the tag of a small integer are its value. If the guess is
- * wrong, inv_slot_has returns false, which only costs time.
+ * the VM: the bits of a small integer above its tag are its value. If the guess
+ * is wrong, inv_slot_has returns false, and the caller reads the state with the
+ * VM's function, which is slower.
  */
 #define INV_SMALL_SHIFT 4
 
@@ -188,14 +192,15 @@ static inline struct inv_slot *inv_slot_of(uint64_t handle)
 	return &inv_slots[handle & (INV_TRACERS_MAX - 1)];
 }
 
-/* Options of a new tracer; see inviso_tracer:open/2. */
+/* Options of a new tracer, as inviso_tracer:open/2 documents them. */
 struct inv_tracer_opts {
 	uint64_t limit_events; /* UINT64_MAX: none */
 	uint64_t limit_bytes;
 	uint64_t limit_ns;   /* UINT64_MAX: none */
 	uint32_t limit_rate; /* the most events a second; 0: no limit */
 	uint32_t packet_bytes;
-	uint32_t normal_slots; /* packets of a normal scheduler's ring */
+	uint32_t normal_slots; /* how many packets a normal scheduler's ring
+				  has */
 	uint32_t dirty_slots;
 	uint32_t large_slots; /* how many large slots; 0: none */
 	uint32_t large_bytes; /* size of each large slot */
@@ -207,8 +212,8 @@ struct inv_tracer_opts {
 	char redact[INV_REDACT_RULES]; /* rules; "": none */
 	char ring_path[INV_PATH_LEN];  /* path of the ring file; "": the
 					  rings are in memory without a file */
-	struct inv_ring_ctl spool;     /* only the options of the spooler are
-					 used */
+	struct inv_ring_ctl spool;     /* only the options of the spooler in it
+					 are used */
 };
 
 int inv_tracers_load(ErlNifEnv *env); /* Returns 0, or an error if the library
@@ -218,22 +223,22 @@ bool inv_tracers_unload(void);	      /* Returns false if a thread is still in a
 
 /*
  * Opens a tracer whose keeper is the calling process.  Returns 0, or an errno
- * with the failing step in *what. If the rules of redaction are wrong, err has a
- * text; otherwise err is not changed.
+ * with the failing step in *what. If the redaction rules are wrong, *err has a
+ * text; otherwise *err is not changed.
  */
 int inv_tracer_open(ErlNifEnv *env, const struct inv_tracer_opts *opts,
 		    uint64_t *handle, const char **what, struct inv_err *err);
 
 /*
- * Opens a tracer that delivers; its keeper is the calling process. Takes
- * ownership of `delivery', even on failure. Returns 0 or an errno.
+ * Opens a tracer that delivers; its keeper is the calling process. Returns 0 or
+ * an errno. The tracer owns `delivery'; if opening fails, `delivery' is freed.
  */
 int inv_tracer_open_delivery(ErlNifEnv *env, struct inv_delivery *delivery,
 			     uint64_t *handle);
 
 /*
- * Starts the time limit of a borrowed tracer. Called when the tracer is opened,
- * and again before its owner begins to trace.
+ * Starts the time limit of a borrowed tracer now. The library calls it when it
+ * opens the tracer, and again before the tracer's owner begins to trace.
  */
 void inv_tracer_begin(struct inv_tracer *t);
 
@@ -245,21 +250,21 @@ struct inv_tracer *inv_tracer_at(uint32_t slot); /* borrows the tracer in the
 						    slot */
 void inv_tracer_release(void);
 
-/* Retires a borrowed tracer. Then inv_tracer_quiet returns true if no thread is
- * in a callback of the tracer. */
+/* inv_tracer_retire retires a borrowed tracer. Afterwards, inv_tracer_quiet
+ * returns true if no thread is in a callback of the tracer any more. */
 void inv_tracer_retire(struct inv_tracer *t);
 bool inv_tracer_quiet(const struct inv_tracer *t);
 
 /*
- * Replaces the filter of a borrowed tracer by f, which the tracer then owns. If
- * f is NULL, the tracer has no filter from then on. Events that begin
- * afterwards use f. The old filter is freed when no thread uses it: now, at the
- * next exchange, or with the tracer.
+ * Replaces the filter of a borrowed tracer by f, which the tracer then owns; f
+ * may be NULL: no filter. Callbacks that begin afterwards use f. The old filter
+ * is freed as soon as this function finds that no thread uses it: now, at the
+ * next exchange, or when the tracer is freed.
  */
 void inv_tracer_exchange(struct inv_tracer *t, struct inv_event_filter *f);
 
-/* Unmaps and frees a borrowed, retired tracer that no thread uses. Gives back
- * the lock. */
+/* Unmaps and frees a tracer that is borrowed and retired, and that no thread
+ * uses. Gives back the lock. */
 void inv_tracer_free(struct inv_tracer *t);
 
 #endif

@@ -8,7 +8,8 @@
 #include "nif/redact.h"
 #include "nif/tracer.h"
 
-/* The upper bits of a key's kind: where the value is. */
+/* The upper bits of a key's kind say how the key has the value: as a term, as
+ * an integer, or as two hashes of its bytes. */
 enum form {
 	WORD = 1,
 	INTEGER,
@@ -29,11 +30,11 @@ static enum form form_of(const struct inv_tally_key *key)
 
 #define MAX_MAP 8u
 
-/* In the place of a term that is redacted. */
+/* In `todo', stands for a term that is redacted. */
 #define REDACTED ((ERL_NIF_TERM)0)
 
-/* Each term that is still to be written takes at least one byte, so no more than
- * INV_VALUE_BYTES can wait. */
+/* `todo' has the terms that are still to be written. Each of them takes at
+ * least one byte, so there are at most INV_VALUE_BYTES. */
 struct writer {
 	ErlNifEnv *env;
 	struct inv_encoder rules; /* only for nif/redact.h */
@@ -42,8 +43,8 @@ struct writer {
 	ERL_NIF_TERM todo[INV_VALUE_BYTES];
 };
 
-/* Returns true if the bytes suffice for a token of n bytes, for `more' terms in
- * it, and for one byte of each term that waits. */
+/* Returns true if there is space for a term of n bytes with `more' elements, at
+ * least one byte for each element, and one byte for each term in `todo'. */
 static bool fits(const struct writer *w, size_t n, size_t more)
 {
 	return w->out->len + n + more + w->n_todo <= INV_VALUE_BYTES;
@@ -112,7 +113,8 @@ static bool put_map(struct writer *w, ERL_NIF_TERM t, size_t n)
 	ERL_NIF_TERM k, v;
 	uint32_t first = w->n_todo, last;
 
-	/* The iterator of a larger map allocates memory. */
+	/* Larger maps are left out. The iterator of a map of more than 32 keys
+	 * would allocate memory. */
 	if (n > MAX_MAP || !fits(w, 2, 2 * n) ||
 	    !enif_map_iterator_create(w->env, t, &it,
 				      ERL_NIF_MAP_ITERATOR_FIRST))
@@ -124,7 +126,7 @@ static bool put_map(struct writer *w, ERL_NIF_TERM t, size_t n)
 		enif_map_iterator_next(w->env, &it);
 	}
 	enif_map_iterator_destroy(w->env, &it);
-	/* The next term to be written is the last one of `todo'. */
+	/* Terms are taken from the end of `todo', so reverse the order. */
 	for (last = w->n_todo; first + 1 < last; first++) {
 		k = w->todo[first];
 		w->todo[first] = w->todo[--last];
@@ -156,7 +158,7 @@ static bool is_word(ErlNifEnv *env, ERL_NIF_TERM t)
 	       enif_get_local_port(env, t, &port);
 }
 
-/* Writes a term. Returns false if it is left out. */
+/* Writes a term, or returns false if the term must be left out. */
 static bool put_term(struct writer *w, ERL_NIF_TERM t)
 {
 	const ERL_NIF_TERM *e;
@@ -189,8 +191,8 @@ static bool put_term(struct writer *w, ERL_NIF_TERM t)
 	}
 }
 
-/* FNV-1a with another prime for the second hash. Two values with the same 128
- * bits would be counted as one. */
+/* Two hashes: FNV-1a, and a variant with another factor. Two values whose 128
+ * bits are equal would be counted as one. */
 static void hash(const struct inv_value *v, struct inv_tally_key *key)
 {
 	uint64_t a = UINT64_C(0xcbf29ce484222325), b = ~a;
@@ -283,8 +285,9 @@ struct inv_tally_cell *inv_value_cell(struct inv_values *v,
 
 /* --- reading: called by processes --------------------------------------------- */
 
-/* The places of the tokens. They are read backwards, so that the elements of a
- * container are known when it is made. */
+/* The offsets of a value's tokens: a token is a code with its bytes. The tokens
+ * are read from the last to the first, so that the elements of a list, tuple or
+ * map are made before it. */
 struct tokens {
 	uint8_t at[INV_VALUE_BYTES];
 	uint32_t n;
@@ -338,14 +341,15 @@ static ERL_NIF_TERM make_map(ErlNifEnv *env, const ERL_NIF_TERM *e, uint32_t n)
 {
 	ERL_NIF_TERM map = enif_make_new_map(env);
 
-	/* e has the last pair first, the value behind the key. */
+	/* e has the elements in reverse order: for each pair the value, then
+	 * the key. */
 	for (uint32_t i = 0; i < n; i++)
 		enif_make_map_put(env, map, e[2 * i + 1], e[2 * i], &map);
 	return map;
 }
 
-/* Makes the term of a token. The top of the stack, at s[*n - 1], has its first
- * element. */
+/* Makes the term of a token. Its elements are on the stack s, the first one on
+ * top, at s[*n - 1]. */
 static ERL_NIF_TERM make(ErlNifEnv *env, const uint8_t *p, ERL_NIF_TERM *s,
 			 uint32_t *n)
 {

@@ -10,14 +10,14 @@
 #include "vm/values.h"
 
 /*
- * Keys of a tally that are the values of an expression. The match spec of the
- * event has {message, {{Expr}}}, so that a value that is false is a value; or
- * {message, {{Number, Expr}}}, for a histogram of numbers. An expression that fails
- * has the value 'EXIT'.
+ * Keys of a tally that are the values of an expression, Expr. The match spec of
+ * the event has {message, {{Expr}}}; for a histogram of numbers, it has
+ * {message, {{Number, Expr}}}. The value is in a tuple because {message, false}
+ * would suppress the event. If the expression fails, its value is 'EXIT'.
  *
- * An atom, a process or port of this node, or an integer of 64 bits is in the key
- * itself.  Of any other value the key has two hashes, and the values
- * (vm/values.h) have its bytes:
+ * The key itself has the value if that is an atom, a process or port of this
+ * node, or an integer of 64 bits.  For other values the key has two hashes of
+ * the value's bytes, and a table (vm/values.h) has the bytes:
  *
  *	a word		atom, or process or port of this node
  *	i, f 8 bytes	integer, float
@@ -31,15 +31,16 @@
  *	x		a term that was left out: the bytes do not suffice, or it is
  *			a term of another type
  *
- * So values that differ only in what is left out are one key.
+ * So values that differ only in parts that were left out have the same key.
  */
 
 struct inv_tracer;
 
 /*
- * Makes the key of an event in the thread `part'. Returns false if the event has
- * no value.  The tracer's rules redact values of keys and fields of records in the
- * value (nif/redact.h); but not the value itself, which the expression selects.
+ * Makes the key of an event. `part' is the index of the calling thread. Returns
+ * false if the event has no value.  The tracer's rules redact parts of the
+ * value: values of map keys and fields of records (nif/redact.h). They do not
+ * redact the value as a whole, because the user's expression selects it.
  */
 bool inv_value_key(struct inv_tracer *t, uint32_t part,
 		   const struct inv_tracer_event *te,
@@ -50,15 +51,16 @@ void inv_value_key_of(struct inv_tracer *t, uint32_t part, ErlNifEnv *env,
 		      ERL_NIF_TERM value, enum inv_count_of of,
 		      struct inv_tally_key *key);
 
-/* Returns the key's cell in the part, and makes one if there is none; or returns
- * NULL if there is no room. A new cell of a long key gets the bytes of the value of
- * the thread's current event. Only the part's thread may call it; afterwards it
- * counts the event. */
+/* Returns the key's cell in the part. If there is none, makes a cell, or
+ * returns NULL if there is no room. If the key has hashes, a new cell gets the
+ * bytes of the value of the thread's current event. Only the part's thread may
+ * call it; the thread must count the event afterwards. */
 struct inv_tally_cell *inv_value_cell(struct inv_values *v,
 				      struct inv_tally *keys, uint32_t part,
 				      const struct inv_tally_key *key);
 
-/* Returns the value of a key. What was left out is the atom '...'. */
+/* Returns the value of a key as a term. The atom '...' is in the place of each
+ * part that was left out. */
 ERL_NIF_TERM inv_value_term(ErlNifEnv *env, const struct inv_values *v,
 			    const struct inv_tally *keys,
 			    const struct inv_tally_key *key);

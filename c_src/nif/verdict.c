@@ -11,7 +11,7 @@
 #include "nif/thread.h"
 #include "nif/tracer.h"
 
-/* A call begins. It is recorded now, or when it ends. */
+/* Handles a call. It is recorded now, or kept until it ends. */
 static enum inv_outcome begin(struct inv_tracer *t, struct inv_thread *thread,
 			      struct inv_recording *ev, enum inv_bound bound,
 			      const struct inv_bound_call *call)
@@ -56,7 +56,8 @@ static enum inv_outcome end(struct inv_tracer *t, struct inv_thread *thread,
 	(void)inv_arrival_whole(a);
 	if (verdict == INV_VERDICT_WHOLE)
 		ev->whole = &whole;
-	/* The filter wanted the call, if that is recorded only now. */
+	/* If the call was kept and is recorded only now, the filter has already
+	 * wanted it. Otherwise ask the filter about the end. */
 	if (ev->whole && whole.call)
 		inv_record(t, &t->lanes[thread->index], ev);
 	else
@@ -78,7 +79,7 @@ static INV_COLD enum inv_outcome exits(struct inv_tracer *t,
 	(void)inv_arrival_whole(a);
 	if (verdict == INV_VERDICT_WHOLE)
 		ev->whole = &whole;
-	/* Without its record, the call has no end. */
+	/* If the exit is not recorded, the call that it ends is not either. */
 	if (!record_wanted(t, thread, ev, INV_BOUND_RECORD, false) &&
 	    verdict == INV_VERDICT_WHOLE)
 		verdict = INV_VERDICT_RECORD;
@@ -88,7 +89,7 @@ static INV_COLD enum inv_outcome exits(struct inv_tracer *t,
 	return INV_TAKEN;
 }
 
-/* An event of a function whose ends are not reported. */
+/* Handles an event of a function for which the VM reports no ends of calls. */
 static INV_COLD enum inv_outcome endless(struct inv_tracer *t,
 					 struct inv_thread *thread,
 					 struct inv_arrival *a,

@@ -8,8 +8,8 @@
 #include "nif/arrival.h"
 
 /*
- * Takes an event of a tracer that decides when calls end which calls are
- * recorded (nif/decide.h): a call, the end of a call, or an exit.
+ * Handles an event of a tracer with rules that pick calls when they end
+ * (nif/decide.h). The event is a call, the end of a call, or an exit.
  */
 struct inv_thread;
 struct inv_tracer;

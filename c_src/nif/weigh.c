@@ -7,10 +7,11 @@
 
 #define WORD ((uint64_t)sizeof(ERL_NIF_TERM))
 
-/* Integers below this limit are stored in the word itself. */
+/* Integers from -SMALL to SMALL - 1 are immediates: they take no memory. */
 #define SMALL ((int64_t)1 << 59)
 
-/* Binaries up to this size are copied, larger ones are shared. */
+/* When a message is sent, binaries up to this size in bytes are copied; larger
+ * ones are shared. */
 #define HEAP_BINARY 64
 
 static bool weigh(struct inv_weighing *w, ERL_NIF_TERM term, unsigned depth);
@@ -36,7 +37,7 @@ static bool weigh_bitstring(struct inv_weighing *w, ERL_NIF_TERM term)
 
 	if (enif_inspect_binary(w->env, term, &bin))
 		return weigh_binary(w, bin.size);
-	/* No other function returns the size of a bitstring. */
+	/* The term is a bitstring. No other function returns its size. */
 	if (!enif_term_to_binary(w->env, term, &bin))
 		return false;
 	size = bin.size;
@@ -104,7 +105,7 @@ static bool weigh_leaf(struct inv_weighing *w, ERL_NIF_TERM term,
 	}
 }
 
-/* Weighs all elements but the last, which is stored in *last. */
+/* Adds all elements of a tuple but the last, and sets *last to the last one. */
 static bool weigh_tuple(struct inv_weighing *w, ERL_NIF_TERM tuple,
 			ERL_NIF_TERM *last, unsigned depth)
 {
@@ -123,8 +124,9 @@ static bool weigh_tuple(struct inv_weighing *w, ERL_NIF_TERM tuple,
 }
 
 /*
- * Recurses only into elements that are not the last one, so lists and chains of
- * tuples, which are the deep terms in practice, need no stack.
+ * The loop goes on with the last element of a term, and the function recurses
+ * only for the others. So lists, and tuples that are nested in the last
+ * element, need no stack. In practice, most deep terms are of these two kinds.
  */
 static bool weigh(struct inv_weighing *w, ERL_NIF_TERM term, unsigned depth)
 {

@@ -12,10 +12,12 @@
  * alive.
  *
  * copy_left bounds the time: the walk over a term ends when more than copy_left
- * bytes would be copied.  The public NIF interface has these limits:
- *   - the environment of a fun counts as INV_WEIGH_FUN, whatever its size;
- *   - of a part of a larger binary, only the part counts;
- *   - a binary that does not begin or end on a byte is copied when it is read.
+ * bytes would be copied.  The result is not exact, because of limits of the
+ * public NIF interface:
+ *   - the environment of a fun always counts as INV_WEIGH_FUN bytes;
+ *   - if a binary is a part of a larger one, only the part counts, although the
+ *     larger one is kept alive;
+ *   - reading a bitstring that does not begin or end on a byte copies it.
  */
 #define INV_WEIGH_FUN 256
 

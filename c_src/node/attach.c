@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All nodes take each step together: connect, survey, load the code, send the
- * files. A step ends when every node has answered, or its time limit has
- * passed.
+ * Attaching has four steps: connect, survey, load the code, send the files.
+ * Each step is done for all nodes at the same time. It ends when every node has
+ * answered, or the step's time limit has passed.
  */
 #include "node/attach.h"
 
@@ -18,8 +18,8 @@
 #include "node/payload.h"
 
 #define STEP_MS 10000
-/* After the user has cancelled: how long to wait for the pid of a node's
- * guard. */
+/* If the user stops the command while it attaches, it waits this long for the
+ * pids of the nodes' guards. */
 #define GUARD_MS 2000
 /*
  * The maximum number of requests to a node in one step: one for each of three
@@ -34,7 +34,7 @@ struct step {
 	const struct inv_attach_opts *opts;
 	int ms;
 	int stop_fd;
-	struct inv_ask *asks;	 /* STEP_ASKS requests for each node */
+	struct inv_ask *asks;	 /* STEP_ASKS elements for each node */
 	struct inv_texts *files; /* for each node, the files that its guard
 				    needs */
 };
@@ -165,7 +165,8 @@ static void check_all(struct step *s)
 
 /* --- the code ------------------------------------------------------------- */
 
-/* Encodes Args of abi/control.h, section 2. */
+/* Encodes the term Args of the request to load the code (abi/control.h, section
+ * 2). */
 static void encode_args(struct inv_buf *e, const struct step *s,
 			const struct inv_attach *a)
 {
@@ -200,7 +201,8 @@ static void ask_code(const struct step *s, size_t i)
 	inv_ask_rex(asks_of(s, i), a->conn, "erl_eval", "expr", &e, s->ms);
 }
 
-/* Decodes the map of the answer.  The value of dir may be the atom none. */
+/* Decodes the map in the node's answer.  Its value of `dir' is a path, or the
+ * atom none. */
 static int decode_attached(struct inv_decode *d, struct inv_attach *a,
 			   struct inv_texts *files)
 {
@@ -243,8 +245,8 @@ static int code_loaded(struct inv_ask *ask, struct inv_attach *a,
 	return r;
 }
 
-/* Handles a node's answer. Returns true if the request must be repeated; if
- * `last' is true, never returns true. */
+/* Handles a node's answer. Returns true if the request must be sent again, but
+ * not if `last' is true: then that is an error. */
 static bool load_one(struct step *s, size_t i, bool last)
 {
 	struct inv_attach *a = &s->v[i];
@@ -257,7 +259,7 @@ static bool load_one(struct step *s, size_t i, bool last)
 		inv_err_set(&a->err, r,
 			    "another command is attaching or leaving there, "
 			    "and does not finish");
-	/* the code is loaded; without an answer, it may be loaded */
+	/* The code is loaded, or may be, because the node has not answered. */
 	if (r == 0 || ask->code < 0)
 		a->state = INV_ATTACH_CODE;
 	if (r < 0)
@@ -273,11 +275,11 @@ static int pause_for(const struct step *s, int ms)
 }
 
 /*
- * Sends the request to all nodes that do not have the code yet. After the
- * user's stop request, still waits GUARD_MS for the answers: they contain the
+ * Sends the request to all nodes that do not have the code yet. If the user
+ * stops the command, still waits GUARD_MS for the answers: they contain the
  * pids of the guards, which the command needs for leaving the nodes. A node
- * that does not answer in time cleans up by itself after the connection has
- * ended.
+ * that does not answer in time removes the code by itself after the connection
+ * has ended.
  */
 static int load_once(struct step *s, bool last, bool *again)
 {
@@ -334,8 +336,8 @@ static void ask_put(const struct step *s, size_t i, struct inv_ask *ask,
 	inv_ask_pid(ask, a->conn, &a->guard, &e, s->ms);
 }
 
-/* Sends all requests to a node, without waiting for answers; the guard handles
- * them in order. */
+/* Sends the files that the node's guard needs, and the request `ready', without
+ * waiting for answers in between; the guard handles the requests in order. */
 static void ask_files(const struct step *s, size_t i)
 {
 	const struct inv_texts *files = &s->files[i];
@@ -359,7 +361,7 @@ static void ask_files(const struct step *s, size_t i)
 				    files->v[f]));
 		return;
 	}
-	/* Without the tracer there are no files to wait for. */
+	/* If no tracer was requested, no files were sent. */
 	if (!s->opts->tracer)
 		return;
 	inv_put_atom(&e, "ready");

@@ -21,53 +21,56 @@
  *	… if v[i].code is 0, sessions can be started on that node …
  *	inv_leave_all(v, n, in, ms, stop_fd);
  *
- * If a node fails, v[i] has the error's code and message. A failed node delays
- * the other nodes for at most the time limits. If the command dies, the guards
- * on the nodes clean up.
+ * If attaching to a node fails, v[i] has the error's code and message. Such a
+ * node delays the other nodes for at most the time limits. If the command dies,
+ * the guards on the nodes remove the code.
  */
 enum inv_attach_state {
 	INV_ATTACH_NONE = 0, /* not connected yet, or the command has left
 			        the node */
 	/* The command is connected, and has not loaded any code on the node. */
 	INV_ATTACH_UP,
-	INV_ATTACH_CODE, /* modules and guard may be on the node */
+	INV_ATTACH_CODE, /* inviso's modules and guard may be on the node */
 	/*
-	 * modules and guard are on the node, and also the files if `tracer' was
-	 * requested
+	 * Modules and guard are on the node. If the option `tracer' is true,
+	 * library and spooler are, too.
 	 */
 	INV_ATTACH_READY,
 };
 
 struct inv_attach {
-	struct inv_conn *conn; /* owned by the caller; NULL: skip this node */
+	struct inv_conn *conn; /* belongs to the caller; NULL: the node is
+				  skipped */
 	enum inv_attach_state state;
 	int code; /* 0, or the error's code */
 	struct inv_err err;
 	struct inv_survey survey;
 	erlang_pid guard;
-	/* After leaving: inviso's code is still on the node. */
+	/* After the command has left the node: inviso's code is still there. */
 	bool stays;
 	char dir[1024]; /* the private directory on the node; "":
 				    none */
-	/* after leaving: owners of the clients that still need the code */
+	/* After the command has left the node: the owners of the other clients
+	 * that still need the code. */
 	struct inv_texts others;
 };
 
 struct inv_attach_opts {
 	const char *owner;	 /* "user@host (os pid 4711)" */
-	bool tracer;		 /* also push NIF and spooler to the node */
+	bool tracer;		 /* also send library and spooler to the node */
 	const char *const *dirs; /* candidates for the parent of the private
 				    directory */
 	size_t n_dirs;		 /* how many; 0: the node chooses the parent */
-	int ms;			 /* time limit of each step; 0: 10000 */
-	bool survey_only;	 /* stop after the survey; the state is then
-				    UP */
+	int ms;			 /* time limit of each step in milliseconds; 0
+				    means 10000 */
+	bool survey_only;	 /* stop after the survey, with the state
+				    INV_ATTACH_UP */
 };
 
 /*
  * Waits for the connections, surveys the nodes, and attaches to the nodes on
- * which inviso can run. Returns 0 if all nodes are READY, or the code of the
- * first node that is not; v[].err has the messages. Codes: those of
+ * which inviso can run. Returns 0 if all nodes are READY. Otherwise returns the
+ * code of the first node that is not; v[].err has the messages. Codes: those of
  * node/conn.h; INV_EINVAL (inviso does not run on this kind of node),
  * INV_EREFUSED, INV_EREMOTE, INV_ETIME, INV_ENOMEM; INV_ECANCELLED (`stop_fd'
  * is readable; the caller must still leave the nodes).
@@ -79,11 +82,12 @@ int inv_attach_all(struct inv_attach *v, size_t n, struct inv_inbox *in,
 		   const struct inv_attach_opts *opts, int stop_fd);
 
 /*
- * Leaves all nodes that may have inviso's code. Waits at most `ms' in total
- * until the code is removed, but not for code that lingers or that other
- * clients need. Returns 0, or the code of the first failure: INV_ETIME (the
- * code was not removed in time), INV_ELOST (the connection is lost; the guard
- * will clean up), …
+ * Leaves all nodes that may have inviso's code. Waits at most `ms' milliseconds
+ * in total until the nodes have removed the code. It does not wait if other
+ * clients need the code, or if the node keeps it a few seconds for the next
+ * client. Returns 0, or the code of the first failure: INV_ETIME (the code was
+ * not removed in time), INV_ELOST (the connection is lost; the guard will
+ * remove the code), …
  */
 int inv_leave_all(struct inv_attach *v, size_t n, struct inv_inbox *in, int ms,
 		  int stop_fd);

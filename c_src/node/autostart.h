@@ -11,22 +11,22 @@
 #include "node/gather.h"
 
 /*
- * Requests to inviso_autostart_admin, on nodes where inviso is installed. This
- * module configures a node to trace from each start of its VM on. The requests
- * are
+ * Requests to the module inviso_autostart_admin, on nodes where inviso is
+ * installed. This module configures a node so that it begins to trace whenever
+ * its VM starts. The requests are
  *
  *	show(), remove(), write(CaseText, [{Name, Value}], Starts, Log)
  *
  * The answer is {ok, File, Starts | always, Lines, Started} or {error, usage |
  * failed, Text}. File is the path of the node's configuration file, Starts is
- * how many more starts of the VM will be traced, and Lines are the file's
- * lines. Started is true if the node has started the application inviso.
+ * how many more starts of the VM will begin a trace, and Lines are the file's
+ * lines. Started is true if the application inviso runs on the node.
  */
 #define INV_STARTS_ALWAYS (-1)
 
 struct inv_autostart {
 	char file[4096];
-	int64_t starts; /* how many more starts of the VM will be traced;
+	int64_t starts; /* how many more starts of the VM will begin a trace;
 			   INV_STARTS_ALWAYS: all; 0: none */
 	struct inv_texts lines;
 	bool started;
@@ -35,7 +35,8 @@ struct inv_autostart {
 struct inv_autostart_case {
 	const char *text;
 	size_t len;
-	/* the names of the case's variables; `values' has their values */
+	/* The names of the variables in the trace case `text'; `values' has
+	 * their values. */
 	const char *const *names;
 	const char *const *values;
 	size_t n;
@@ -49,8 +50,9 @@ void inv_autostart_write(struct inv_ask *ask, struct inv_conn *c,
 			 const struct inv_autostart_case *what, int ms);
 
 /*
- * Decodes the answer to any of these requests. The caller releases `out', also
- * on failure. If inviso is not installed, the error is INV_EREMOTE.
+ * Decodes the answer to each of these requests. The caller releases `out', even
+ * if the result is an error. If inviso is not installed, the error is
+ * INV_EREMOTE.
  */
 int inv_autostart_got(const struct inv_ask *ask, struct inv_autostart *out,
 		      struct inv_err *err);

@@ -16,7 +16,8 @@
  * The caller encodes the request (node/encode.h). The functions copy the bytes;
  * the caller releases the buffer.
  *
- * Every request has a time limit `ms' for the answer; 0 or less means 5000.
+ * The answer to a request must come within `ms' milliseconds; 0 or less means
+ * 5000.
  */
 struct inv_dest {
 	/* a registered name on the node; NULL: `pid' is the destination */
@@ -26,18 +27,18 @@ struct inv_dest {
 
 /*
  * Queues a request and sets `*tag'. Later the inbox gets one item with this
- * tag: ANSWER, TIMEOUT or GONE. If the connection is lost before that, there is
- * no such item. Returns 0, INV_EBUSY (not connected yet), INV_EFULL (too many
- * bytes wait to be sent), INV_ENOMEM, or the error by which the connection was
- * lost.
+ * tag: INV_MAIL_ANSWER, _TIMEOUT or _GONE. If the connection is lost before,
+ * the inbox gets only the connection's INV_MAIL_LOST. Returns 0, INV_EBUSY (not
+ * connected yet), INV_EFULL (too many bytes wait to be sent), INV_ENOMEM, or
+ * the error by which the connection was lost.
  */
 int inv_conn_request(struct inv_conn *c, const struct inv_dest *to,
 		     const struct inv_buf *request, int ms, uint64_t *tag,
 		     struct inv_err *err);
 
 /*
- * Like inv_conn_request, for a call of module:function(args...); `args' is a
- * list.  The answer is the function's result or {badrpc, Reason}.
+ * Like inv_conn_request, but calls module:function(args...) on the node; `args'
+ * is a list.  The answer is the function's result or {badrpc, Reason}.
  */
 int inv_conn_rex(struct inv_conn *c, const char *module, const char *function,
 		 const struct inv_buf *args, int ms, uint64_t *tag,

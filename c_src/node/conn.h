@@ -18,38 +18,42 @@ struct inv_tls;
  *
  * Each connection has a thread, and only that thread uses the socket. The
  * thread connects, answers the node's ticks even while other threads are busy,
- * sends queued requests, and puts items into the inbox. Any thread may call the
- * functions below. Of these, only inv_conn_close waits for the node, for a
+ * sends queued requests, and puts items into the inbox. Each thread may call
+ * the functions below. Of these, only inv_conn_close waits for the node, for a
  * bounded time.
  *
+ * In brackets: the item that the inbox gets (node/inbox.h).
+ *
  * open ──► connecting ──► up (CONNECTED) ──► lost (LOST) ──► close
- *                └───────────── LOST ──────────────┘
+ *                └───────────── (LOST) ────────────┘
  *
  * To connect to several nodes at the same time, open all connections before
  * taking items from the inbox.
  */
 struct inv_conn_opts {
 	const char *cookie;
-	/* where the node can be reached; NULL: on the host in its name */
+	/* Where the node can be reached; NULL: on the host in its name. */
 	const struct inv_node_at *at;
-	/* borrowed until inv_conn_close; NULL: without TLS */
+	/* Borrowed until inv_conn_close; NULL: the connection has no TLS. */
 	struct inv_tls *tls;
-	/* if the node is already known to be unreachable: the error, which the
-	 * item LOST then has; otherwise NULL */
+	/* Not NULL: the node is known to be unreachable, for this reason. The
+	 * thread then does not connect, and the item LOST has this error. */
 	const struct inv_err *unreachable;
-	int connect_ms;	   /* time limit for connecting, in total; 0: 5000 */
+	/* Milliseconds and bytes. 0: the default. */
+	int connect_ms;	   /* time limit for connecting; default 5000 */
 	int write_ms;	   /* if the node reads nothing for this time, the
-			      connection is lost; 0: 15000 */
-	size_t answer_max; /* maximum bytes of a received message; after a
-			      longer one, the connection is lost; 0: 16 MiB */
-	size_t queue_max;  /* maximum bytes waiting to be sent; 0: 64 MiB */
+			      connection is lost; default 15000 */
+	size_t answer_max; /* if the node sends a longer message, the
+			      connection is lost; default 16 MiB */
+	size_t queue_max;  /* at most so much may wait to be sent; default
+			      64 MiB */
 };
 
 /*
  * Starts a connection. Copies `opts' and `to'; borrows the inbox `in' until
  * inv_conn_close. Later the inbox gets the item CONNECTED or LOST. Returns NULL
- * if there is no memory, descriptor or thread, or with INV_EINVAL if an
- * argument is invalid.
+ * if there is no memory, descriptor or thread; also if an argument is invalid,
+ * and err's code is then INV_EINVAL.
  *
  * The item LOST has one of these codes: INV_ENONODE (epmd has no node of that
  * name), INV_EUNREACHABLE (no such host, no epmd, no answer, or the node uses
@@ -62,39 +66,40 @@ struct inv_conn *inv_conn_open(const struct inv_node_name *to,
 			       struct inv_inbox *in, struct inv_err *err);
 
 /*
- * Sends the queue if the node reads it within a second, disconnects, ends the
- * thread, drops the connection's items from the inbox, and frees the
- * connection.  NULL is allowed.
+ * Sends the queued requests, if the node reads them within a second. Then
+ * disconnects, ends the thread, drops the connection's items from the inbox,
+ * and frees the connection.  NULL is allowed.
  */
 void inv_conn_close(struct inv_conn *c);
 
 /*
- * Returns the node's name: before CONNECTED the name that the user gave, later
- * the node's own name with the port that the user gave. The pointer is valid
- * until inv_conn_close.
+ * Returns the node's name. Before the item CONNECTED, that is the name that the
+ * user gave; afterwards, it is the node's own name with the port that the user
+ * gave. The pointer is valid until inv_conn_close.
  */
 const struct inv_node_name *inv_conn_name(struct inv_conn *c);
 
-/* Returns the address in digits at which the node was reached. Valid once
- * connected. */
+/* Returns the address in digits at which the node was reached. Call it only
+ * after the item CONNECTED. */
 const char *inv_conn_address(const struct inv_conn *c);
 
 /*
  * Returns the command's pid on this connection, which is the `client' in
- * requests to the node.  Valid once connected.  The pid's node name is
- * "inviso-…@host".
+ * requests to the node.  Call it only after the item CONNECTED.  The pid's node
+ * name is "inviso-…@host".
  */
 const erlang_pid *inv_conn_self(const struct inv_conn *c);
 
 /*
- * `brought' is true if inviso is not installed on the node and the command has
- * loaded code there. The names of loaded modules differ from those of installed
+ * `brought' is true if inviso is not installed on the node, and the command has
+ * sent its code there. The modules of that code have other names than installed
  * modules; inv_ask_code uses the right names.
  */
 void inv_conn_set_brought(struct inv_conn *c, bool brought);
 bool inv_conn_brought(const struct inv_conn *c);
 
-/* Set and return a pointer that only the caller uses. It is NULL at first. */
+/* Set and return a pointer of the caller, which the connection does not use. It
+ * is NULL at first. */
 void inv_conn_set_user(struct inv_conn *c, void *user);
 void *inv_conn_user(struct inv_conn *c);
 

@@ -13,9 +13,9 @@
 #include "term/cursor.h"
 
 /*
- * Private to the files of a connection: conn.c (opening and closing),
- * requests.c (open requests), loop.c (the thread), deliver.c (items for the
- * inbox).
+ * Declarations for the four files that implement connections: conn.c (opening
+ * and closing), requests.c (requests that wait for their answers), loop.c (the
+ * thread), deliver.c (items for the inbox).
  */
 
 /* A request that waits for its answer. */
@@ -24,8 +24,8 @@ struct inv_request {
 	uint64_t tag;
 	int64_t until; /* deadline, compared with inv_mono_ms */
 	int ms;
-	/* true: the connection's own thread has sent the request, to get the
-	 * node's tick time */
+	/* True: the connection's thread itself has sent the request, to ask for
+	 * the node's tick time. */
 	bool own;
 	struct inv_dest to;
 	char name[];
@@ -38,7 +38,7 @@ enum inv_conn_state {
 };
 
 struct inv_conn {
-	/* constant after inv_conn_open */
+	/* These do not change after inv_conn_open. */
 	struct inv_node_name asked;
 	struct inv_conn_opts opts;  /* a copy of the caller's options,
 				       without the cookie, which is in
@@ -50,7 +50,7 @@ struct inv_conn {
 	pthread_t thread;
 	int wake; /* eventfd: there is data to send, or the thread must end */
 
-	/* set before CONNECTED, and constant after that */
+	/* These are set before the item CONNECTED, and then do not change. */
 	erlang_pid self;
 	struct inv_node_name peer;
 	char address[INET6_ADDRSTRLEN];
@@ -60,19 +60,19 @@ struct inv_conn {
 	bool named;	    /* `peer' has the node's name */
 	struct inv_err why; /* the error that the item LOST reports */
 	bool closing;
-	struct inv_buf queue; /* complete frames that the thread has not
-				 taken for sending yet */
+	struct inv_buf queue; /* whole frames that the thread has not begun to
+				 send */
 	struct inv_request *requests;
 	uint64_t last_tag;
 	void *user;
 
-	bool brought; /* set and read only by the caller's thread; see
-			 inv_conn_set_brought */
+	bool brought; /* of inv_conn_set_brought; only the caller's thread uses
+			 it */
 
-	/* used only by the connection's thread */
+	/* The connection's thread alone uses the following fields. */
 	/*
-	 * the LOST item, allocated at the start, so that losing the connection
-	 * needs no memory
+	 * The item LOST, allocated at the start, so that the thread can report
+	 * the lost connection even if there is no memory.
 	 */
 	struct inv_mail *last_words;
 	struct inv_wire wire;
@@ -82,9 +82,9 @@ struct inv_conn {
 	size_t head_got;
 	struct inv_buf body;
 	size_t body_len;
-	int64_t heard; /* when data from the node came last */
-	int64_t spoke; /* when data was sent to the node last */
-	/* when the node stopped reading what is sent; 0: it reads */
+	int64_t heard; /* when data last came from the node */
+	int64_t spoke; /* when data was last sent to the node */
+	/* Since when the socket accepts no more data; 0: it accepts data. */
 	int64_t stuck;
 	int64_t tick_ms; /* the node's net_ticktime */
 	struct inv_cursor cursor;
@@ -93,7 +93,7 @@ struct inv_conn {
 /* Runs the connection's thread.  `conn' is a struct inv_conn. */
 void *inv_conn_run(void *conn);
 
-/* A request's destination and contents; borrowed. */
+/* The destination and the term of a request. All pointers are borrowed. */
 struct inv_question {
 	const struct inv_dest *to;
 	const void *term;
@@ -103,14 +103,16 @@ struct inv_question {
 };
 
 /*
- * Functions for the open requests. They all take the connection's lock.
- * inv_request_add queues a request and stores its tag.
+ * Functions for the open requests: those that wait for their answers. All of
+ * them take the connection's lock. inv_request_add queues a request and stores
+ * its tag.
  */
 int inv_request_add(struct inv_conn *c, const struct inv_question *ask,
 		    uint64_t *tag, struct inv_err *err);
 /*
  * Removes the request with this tag and returns it, or NULL if there is none.
- * Ends its monitor, unless the monitored process is dead (`gone').
+ * `gone' is true if the process to which the request was sent is dead;
+ * otherwise the request's monitor is ended.
  */
 struct inv_request *inv_request_take(struct inv_conn *c, uint64_t tag,
 				     bool gone);
@@ -123,8 +125,8 @@ struct inv_request *inv_request_expired(struct inv_conn *c, int64_t now,
 void inv_request_drop_all(struct inv_conn *c);
 
 /*
- * Put items of the connection's thread into the inbox. Return 0 or INV_ENOMEM;
- * inv_deliver_lost cannot fail.
+ * For the connection's thread: these put items into the inbox. They return 0 or
+ * INV_ENOMEM; inv_deliver_lost cannot fail.
  */
 int inv_deliver_connected(struct inv_conn *c, struct inv_err *err);
 int inv_deliver_answer(struct inv_conn *c, const struct inv_dist_frame *f,

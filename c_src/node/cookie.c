@@ -29,7 +29,8 @@ const char *inv_cookie_source_name(enum inv_cookie_source source)
 	return "?";
 }
 
-/* Stores the cookie. `from' is the name of the source or file, for messages. */
+/* Checks and stores the cookie. `from' is the name of its source or file, for
+ * error messages. */
 static int take(struct inv_cookie *out, const char *text, size_t len,
 		enum inv_cookie_source source, const char *from,
 		struct inv_err *err)
@@ -77,8 +78,8 @@ static int check_mode(int fd, const char *path, struct inv_err *err)
 }
 
 /*
- * Returns the length of s without white space at its end. As in Erlang, that is
- * not part of the cookie.
+ * Returns the length of s without the white space at its end, which is not part
+ * of the cookie, as in Erlang.
  */
 static size_t trimmed(const char *s, size_t len)
 {
@@ -110,7 +111,7 @@ static int read_open(struct inv_cookie *out, int fd, const char *path,
 
 /*
  * Reads the cookie from a file. Returns INV_END if the file does not exist.
- * Uses O_NONBLOCK, because opening a FIFO could block.
+ * Uses O_NONBLOCK, because without it, opening a FIFO could block.
  */
 static int from_file(struct inv_cookie *out, const char *path,
 		     enum inv_cookie_source source, struct inv_err *err)
@@ -173,7 +174,8 @@ static int from_home(struct inv_cookie *out, struct inv_err *err)
 	return from_file(out, path, INV_COOKIE_XDG, err);
 }
 
-/* Returns INV_END if the variable is not set, or empty. */
+/* Reads the cookie from the source's environment variable. Returns INV_END if
+ * the variable is not set, or empty. */
 static int from_env(struct inv_cookie *out, enum inv_cookie_source source,
 		    struct inv_err *err)
 {

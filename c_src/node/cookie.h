@@ -6,7 +6,8 @@
 
 /*
  * The cookie, from the first of these sources that exists:
- *	-c			other users can see it: the caller must warn
+ *	-c			other users can see the cookie, so the caller
+ *				must warn
  *	--cookie-file
  *	INVISO_COOKIE		environment variable
  *	RELEASE_COOKIE		environment variable of a release's script
@@ -19,7 +20,7 @@
 #define INV_COOKIE_MAX 255
 
 enum inv_cookie_source {
-	INV_COOKIE_OPTION = 1, /* other users can see it */
+	INV_COOKIE_OPTION = 1, /* -c; other users can see the cookie */
 	INV_COOKIE_FILE,       /* --cookie-file */
 	INV_COOKIE_ENV,
 	INV_COOKIE_RELEASE,
@@ -34,9 +35,10 @@ struct inv_cookie {
 
 /*
  * option and file are the values of -c and --cookie-file, or NULL. If a source
- * exists but is not usable, returns an error instead of trying the next source.
+ * exists but is not usable, returns an error instead of trying the next source:
  * INV_EREFUSED (group or others can access a file), INV_EINVAL (invalid
- * characters or length, or no source exists), INV_EIO.
+ * characters or length) or INV_EIO. Also returns INV_EINVAL if no source
+ * exists.
  */
 int inv_cookie_find(struct inv_cookie *out, const char *option,
 		    const char *file, struct inv_err *err);

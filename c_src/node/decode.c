@@ -42,7 +42,7 @@ static int next(struct inv_decode *d, struct inv_token *tok)
 
 /*
  * Reads the elements of a string that is encoded as a list, because it has
- * characters above 255. The LIST token was already read.
+ * characters above 255. The caller has already read the LIST token.
  */
 static int list_text(struct inv_decode *d, char *buf, size_t size)
 {
@@ -112,7 +112,7 @@ static int add_text(struct inv_texts *out, const char *text)
 	return 0;
 }
 
-/* Reads the elements and the tail of a list, up to the END token. */
+/* Reads the elements of a list and its END token. */
 static int list_texts(struct inv_decode *d, struct inv_texts *out, size_t max)
 {
 	char text[TEXT_MAX];
@@ -186,7 +186,8 @@ int inv_decode_u64(struct inv_decode *d, uint64_t *v)
 }
 
 /*
- * The cursor checks the bytes of the pid, so that libei can decode them safely.
+ * The cursor first checks the bytes of the pid, because libei does not check
+ * them when it decodes the pid.
  */
 int inv_decode_pid(struct inv_decode *d, erlang_pid *pid)
 {
@@ -390,7 +391,8 @@ int inv_decode_class(struct inv_decode *d, int *code)
 	return 0;
 }
 
-/* Reads Class and Text of an error. */
+/* Reads Class and Text of {error, Class, Text} into err. Returns the code of
+ * Class. */
 static int failure(struct inv_decode *d, struct inv_err *err)
 {
 	char text[sizeof(err->text)];

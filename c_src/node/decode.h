@@ -12,8 +12,8 @@
 
 /*
  * Decodes answers of nodes; their bytes are not trusted. Each function reads
- * the next term. If the term has another kind than expected, this and all later
- * calls return INV_EDAMAGED, or the error of the cursor.
+ * the next term. If the term has another kind than the function reads, this
+ * call and all later ones return INV_EDAMAGED, or the error of the cursor.
  *
  * The struct is large (80 KB), because it contains a cursor.
  */
@@ -34,13 +34,13 @@ struct inv_texts {
 void inv_texts_release(struct inv_texts *t);
 
 /*
- * Reads a binary, a string or an atom as text for people, cut to size - 1
- * bytes. Replaces invalid UTF-8 and control characters, which could control a
- * terminal, by '?'.
+ * Reads a binary, a string or an atom as a text that can be shown, cut to size
+ * - 1 bytes. Replaces invalid UTF-8 and control characters, which could control
+ * a terminal, by '?'.
  */
 int inv_decode_text(struct inv_decode *d, char *buf, size_t size);
 
-/* Like inv_decode_text, for the token that was just read. */
+/* Like inv_decode_text, for the token `tok', which the caller has just read. */
 int inv_token_text(struct inv_decode *d, const struct inv_token *tok, char *buf,
 		   size_t size);
 
@@ -59,25 +59,28 @@ int inv_decode_u64(struct inv_decode *d, uint64_t *v);
 int inv_decode_number(struct inv_decode *d, int64_t other, int64_t *v);
 int inv_decode_pid(struct inv_decode *d, erlang_pid *pid);
 
-/* Reads a binary; the bytes are borrowed. */
+/* Reads a binary. The bytes belong to the answer. */
 int inv_decode_bytes(struct inv_decode *d, const uint8_t **p, size_t *len);
 
 /*
  * Reads the start of a list of at most max elements, and sets *n to their
- * number; [] has 0. Unless the list is [], inv_cursor_end follows the elements.
+ * number. If *n is not 0, the caller reads the elements, and then calls
+ * inv_cursor_end.
  */
 int inv_decode_list(struct inv_decode *d, size_t max, size_t *n);
 
-/* Reads the start of a map, and sets *pairs; the pairs follow. */
+/* Reads the start of a map, and sets *pairs to the number of its pairs, which
+ * the caller reads next. */
 int inv_decode_map(struct inv_decode *d, uint32_t *pairs);
 
 /*
  * Describes one key of a map that is decoded into a struct. The function `read'
- * stores the value of `key' at offset `at' of the struct; if `read' is NULL,
- * the value is stored as text. If `fields' is not NULL, the value is a map
- * itself; `fields' describes its keys, whose values are stored in the same
- * struct. Unknown keys are skipped, because the node may be newer. Missing keys
- * leave the struct unchanged. A table of keys ends with { 0 }.
+ * stores the value of `key' at offset `at' of the struct. If `read' is NULL,
+ * the value is stored as text, in `size' bytes. If `fields' is not NULL, the
+ * value is a map itself, and `fields' describes its keys, whose values are
+ * stored in the same struct. Keys without a description are skipped, because
+ * the node may be newer than the command. If a key is missing, its part of the
+ * struct does not change. A table of keys ends with { 0 }.
  */
 struct inv_field {
 	const char *key;
@@ -95,9 +98,14 @@ int inv_decode_fields(struct inv_decode *d, const struct inv_field *fields,
 		      void *out);
 
 /*
- * Functions for `read'. In the order below they store: an int64_t (-1 if the
- * term is an atom), an int64_t (0 if the term is an atom), a uint64_t, a struct
- * inv_texts (at most 1024 texts), a bool, an erlang_pid.
+ * Functions for `read' in struct inv_field. What they store:
+ *
+ *	inv_field_number   an int64_t; -1 if the term is an atom
+ *	inv_field_limit    an int64_t; 0 if the term is an atom
+ *	inv_field_count    a uint64_t
+ *	inv_field_texts    a struct inv_texts, of at most 1024 texts
+ *	inv_field_bool     a bool
+ *	inv_field_pid      an erlang_pid
  */
 int inv_field_number(struct inv_decode *d, void *at);
 int inv_field_limit(struct inv_decode *d, void *at);
@@ -106,10 +114,11 @@ int inv_field_texts(struct inv_decode *d, void *at);
 int inv_field_bool(struct inv_decode *d, void *at);
 int inv_field_pid(struct inv_decode *d, void *at);
 
-/* Reads an atom.  Sets `*word' to the atom's index in `names', or to -1. */
+/* Reads an atom.  Sets `*word' to the atom's index in `names', or to -1 if it
+ * is not there. */
 int inv_decode_word(struct inv_decode *d, const char *const *names, int *word);
 
-/* Like inv_decode_word, for an ATOM token. Returns the index, or -1. */
+/* Returns the index in `names' of the atom in `tok', or -1. */
 int inv_token_word(const struct inv_token *tok, const char *const *names);
 
 /* Reads the atom true or false. */
@@ -124,16 +133,16 @@ int inv_decode_skip(struct inv_decode *d);
 int inv_decode_bad(struct inv_decode *d);
 
 /*
- * Reads the start of an answer. For a tuple {ok, …} of `arity' elements returns
- * 0; the next term is the element after ok. For {error, Class, Text} stores
- * Text in `err' and returns the code of Class (INV_EBUSY for `again'). For
- * {badrpc, Reason} returns INV_EREMOTE.
+ * Reads the start of an answer. If it is a tuple {ok, …} of `arity' elements,
+ * returns 0; the caller then reads the element after ok. If it is {error,
+ * Class, Text}, stores Text in `err' and returns the code of Class (INV_EBUSY
+ * for `again'). If it is {badrpc, Reason}, returns INV_EREMOTE.
  */
 int inv_decode_ok(struct inv_decode *d, uint32_t arity, struct inv_err *err);
 
 /*
- * Reads the class of an error, which is an atom, and sets `*code' to the
- * class's code, or to 0 for `none'.
+ * Reads the class of an error, which is an atom, and sets `*code' to the enum
+ * inv_code for this class. If the atom is `none', sets it to 0.
  */
 int inv_decode_class(struct inv_decode *d, int *code);
 
@@ -143,7 +152,8 @@ int inv_decode_class(struct inv_decode *d, int *code);
  */
 int inv_decode_answer_ok(struct inv_decode *d, struct inv_err *err);
 
-/* Returns INV_EDAMAGED, with the answer as text in `err'. */
+/* For an answer that is not one of those above: returns INV_EDAMAGED, with the
+ * answer as text in `err'. */
 int inv_decode_strange(const struct inv_decode *d, struct inv_err *err);
 
 #endif

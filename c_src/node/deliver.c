@@ -5,7 +5,8 @@
 #include "node/conn_int.h"
 #include "node/etf_text.h"
 
-/* Makes an item for a request.  Returns NULL if there is no memory. */
+/* Makes an item of the inbox about the request q.  Returns NULL if there is no
+ * memory. */
 static struct inv_mail *mail_of(struct inv_conn *c, enum inv_mail_kind kind,
 				const struct inv_request *q)
 {
@@ -25,7 +26,7 @@ static int no_memory(struct inv_err *err)
 	return inv_err_set(err, INV_ENOMEM, "no memory");
 }
 
-/* The new item owns the bytes of the frame. */
+/* The item takes over the buffer that has the frame's bytes. */
 int inv_deliver_answer(struct inv_conn *c, const struct inv_dist_frame *f,
 		       const struct inv_request *q, struct inv_err *err)
 {

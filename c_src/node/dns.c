@@ -21,8 +21,8 @@ static int bad(struct inv_err *err)
 }
 
 /*
- * A name that has no @ is parsed as the host of the node x, because
- * inv_node_target_parse knows ports and brackets.
+ * inv_node_target_parse parses ports and brackets, but only after a node name
+ * with an @. So if the text has no @, "x@" is put in front of it.
  */
 int inv_dns_parse(struct inv_dns *out, const char *text, struct inv_err *err)
 {
@@ -44,14 +44,14 @@ int inv_dns_parse(struct inv_dns *out, const char *text, struct inv_err *err)
 
 /* --- the nodes at one address --------------------------------------------- */
 
-/* One thread asks at one address. */
+/* The search for nodes at one address, in a thread of its own. */
 struct asker {
 	const struct inv_dns *dns;
 	const struct inv_patience *p;
 	struct inv_endpoint at; /* the address */
 	struct inv_dns_nodes found;
-	size_t others; /* nodes at this address that have other names than
-			  the requested one */
+	size_t others; /* how many nodes at this address have another part
+			  before the @ than the user wants */
 	int r;	       /* the thread's result: 0, INV_ENOMEM or INV_ELOST */
 	pthread_t thread;
 	bool started;
@@ -68,7 +68,7 @@ static struct inv_dns_node *add(struct inv_dns_nodes *ns)
 	return &more[ns->n++];
 }
 
-/* Adds the address `where', at which there is no node. */
+/* Adds the address `where' with the reason why it has no node. */
 static int add_failure(struct inv_dns_nodes *ns, const struct inv_dns *d,
 		       const char *where, const struct inv_err *why)
 {
@@ -82,8 +82,8 @@ static int add_failure(struct inv_dns_nodes *ns, const struct inv_dns *d,
 	return 0;
 }
 
-/* Adds the node alive@address. Without `alive', the node tells its name when
- * the command connects. */
+/* Adds the node alive@address. If `alive' is "", the part before the @ is not
+ * known until the command connects to the node. */
 static int add_node(struct asker *a, const char *alive, uint16_t port)
 {
 	char text[2 * INV_NODE_NAME_MAX + 2];
@@ -92,7 +92,7 @@ static int add_node(struct asker *a, const char *alive, uint16_t port)
 	int len = snprintf(text, sizeof(text), "%s@%s", alive[0] ? alive : "x",
 			   a->at.host);
 
-	/* epmd can send any bytes as a name */
+	/* Skip the name if it is not valid: epmd's answer is not checked. */
 	if (inv_node_name_parse(&name, text, (size_t)len, NULL) < 0)
 		return 0;
 	n = add(&a->found);
@@ -161,7 +161,8 @@ static void *ask(void *arg)
 
 /* --- all addresses -------------------------------------------------------- */
 
-/* Starts the thread with all signals blocked. Without a thread, asks now. */
+/* Starts the thread, with all signals blocked. If that fails, searches now, in
+ * this thread. */
 static void start(struct asker *a)
 {
 	sigset_t all;
@@ -175,7 +176,7 @@ static void start(struct asker *a)
 		ask(a);
 }
 
-/* Moves the nodes to `out'. */
+/* Moves the nodes that the thread has found to `out'. */
 static int move(struct asker *a, struct inv_dns_nodes *out)
 {
 	struct inv_dns_node *n;
@@ -224,7 +225,7 @@ static int ask_all(struct asker *askers, size_t n, struct inv_dns_nodes *out,
 	return r;
 }
 
-/* Returns true if an address before `i' is the same. */
+/* Returns true if an address before addrs[i] is equal to it. */
 static bool is_repeated(const struct inv_addr *addrs, size_t i)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -240,8 +241,8 @@ static bool is_repeated(const struct inv_addr *addrs, size_t i)
 }
 
 /*
- * Asks only at the addresses of the same family as the first address, because
- * the addresses of the other family belong to the same machines.
+ * Searches only at the addresses that have the family of the first one: those
+ * of the other family belong to the same machines.
  */
 static int ask_at(const struct inv_dns *d, const struct inv_addr *addrs,
 		  size_t n, const struct inv_patience *p,
@@ -276,7 +277,8 @@ static int ask_at(const struct inv_dns *d, const struct inv_addr *addrs,
 int inv_dns_find(const struct inv_dns *d, const struct inv_patience *p,
 		 struct inv_dns_nodes *out, struct inv_err *err)
 {
-	/* one address more than allowed, for each family */
+	/* Space for one address more than allowed, in each of two families, so
+	 * that too many addresses are noticed. */
 	const size_t max = (size_t)2 * (INV_DNS_MAX + 1);
 	struct inv_addr *addrs = calloc(max, sizeof(*addrs));
 	struct inv_err why = { 0 };

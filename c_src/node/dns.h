@@ -13,11 +13,11 @@
 
 /* What a user writes after --dns: [APP@]NAME[:PORT]. */
 struct inv_dns {
-	/* only nodes with this part before the @ of their names; "": all
-	 * nodes */
+	/* The part before the @ that the nodes' names must have; "": the user
+	 * wants all nodes. */
 	char alive[INV_NODE_NAME_MAX + 1];
 	char name[INV_NODE_NAME_MAX + 1]; /* the name to look up */
-	uint16_t port; /* where each node listens; 0: its epmd knows it */
+	uint16_t port; /* the port of each node; 0: epmd is asked for it */
 };
 
 /* Parses the text.  Returns 0 or INV_EINVAL. */
@@ -25,10 +25,10 @@ int inv_dns_parse(struct inv_dns *out, const char *text, struct inv_err *err);
 
 /* A node at an address of the name, or an address that has no node. */
 struct inv_dns_node {
-	/* for an address without a node, only `full' and `service' */
+	/* If the address has no node, only `full' and `service' are set. */
 	struct inv_node_name name;
-	struct inv_err err; /* why the address has no node; code 0: it has a
-			       node */
+	struct inv_err err; /* why the address has no node; the code is 0 if it
+			       has one */
 };
 
 /* A struct of zeros is empty. */
@@ -38,9 +38,10 @@ struct inv_dns_nodes {
 };
 
 /*
- * Looks up the name and asks the epmd at each of its addresses for nodes, all at
- * the same time; with a port, epmd is not asked, and each address has one node.
- * If the name has IPv4 addresses, its IPv6 addresses are not used.
+ * Looks up the name, and asks the epmd at each of its addresses for nodes, all
+ * at the same time. If the user gave a port, epmd is not asked, and each
+ * address has one node. If the name has IPv4 addresses, its IPv6 addresses are
+ * not used.
  *
  * Adds to `*out' each node, and each address without a node, with its error.
  * If the name has no address, adds the name itself, with INV_EUNREACHABLE. So

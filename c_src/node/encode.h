@@ -10,7 +10,7 @@
 
 /*
  * These functions append a term to a request, in the external format without
- * version byte. For other types use term/etf.h.
+ * version byte. term/etf.h has functions for other types.
  */
 void inv_put_atom(struct inv_buf *out, const char *name);
 void inv_put_text(struct inv_buf *out, const char *s); /* a binary */

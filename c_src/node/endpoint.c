@@ -9,8 +9,9 @@
 #define LOOPBACKS 2
 
 /*
- * Finds the host's addresses. For a node of this machine, adds the addresses of
- * the loopback interface, so that no name service is needed.
+ * Finds the host's addresses. If the node is on this machine, adds the
+ * addresses of the loopback interface, so that it is found without a name
+ * service.
  */
 static int addresses(struct inv_endpoint *e, bool this_machine,
 		     const struct inv_patience *p, struct inv_err *err)

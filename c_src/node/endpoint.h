@@ -14,7 +14,7 @@
 
 /* Where a node listens. */
 struct inv_endpoint {
-	char host[INV_NODE_NAME_MAX + 1]; /* as the user wrote it */
+	char host[INV_NODE_NAME_MAX + 1]; /* the host, as the user wrote it */
 	/* the host name that the node's certificate must have */
 	char tls_host[INV_NODE_NAME_MAX + 1];
 	struct inv_addr addrs[INV_ADDRS_MAX];
@@ -24,9 +24,10 @@ struct inv_endpoint {
 };
 
 /*
- * Finds where the node listens: at `at' if that is not NULL; otherwise at the
- * port in `node'; if that is 0, at the port that epmd reports. Returns the
- * codes of inv_epmd_ask, and INV_EUNREACHABLE if there is no such host.
+ * Finds where the node listens. If `at' is not NULL, that is where; otherwise
+ * it is the port in `node', or, if this port is 0, the port that epmd reports.
+ * Returns the codes of inv_epmd_ask, and INV_EUNREACHABLE if there is no such
+ * host.
  */
 int inv_endpoint_find(const struct inv_node_name *node,
 		      const struct inv_node_at *at, struct inv_endpoint *out,

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "node/etf_text.h"
 
-#define NAMES_MAX 16384 /* maximum number of bytes read of an answer */
+#define NAMES_MAX 16384 /* how many bytes of an answer are read at most */
 
 /* Message types of the epmd protocol. */
 enum {
@@ -42,7 +42,8 @@ static int epmd_port(uint16_t *port, struct inv_err *err)
 /* A conversation with epmd. */
 struct epmd {
 	const char *alive;  /* the name to ask for */
-	const char *option; /* how the user can give the node's port */
+	const char *option; /* an option to which the user can append a port,
+			       for messages */
 	const struct inv_patience *p;
 	struct inv_endpoint *to;
 	uint16_t port; /* epmd's own port */
@@ -79,9 +80,9 @@ static int failed(const struct epmd *e, int r, int sys, struct inv_err *err)
 }
 
 /*
- * Connects to the first address that accepts, and moves it to the front: later
- * requests go only to this address, and in most cases the node listens there,
- * too.
+ * Connects to the first address that accepts the connection, and moves it to
+ * the front. Later requests go only to this address. In most cases the node
+ * listens there, too.
  */
 static int connect_epmd(struct epmd *e, struct inv_err *err)
 {
@@ -114,11 +115,11 @@ static int ask(struct epmd *e, const void *req, size_t len, struct inv_err *err)
 	return r < 0 ? failed(e, r, sys, err) : 0;
 }
 
-/* What is read of an answer to NAMES_REQ. */
+/* The first bytes of an answer to NAMES_REQ. */
 struct names {
 	char bytes[NAMES_MAX];
 	size_t len;
-	size_t at; /* offset of the bytes that were not parsed yet */
+	size_t at; /* the bytes before this offset were parsed */
 };
 
 static int ask_names(struct epmd *e, struct names *n, struct inv_err *err)
@@ -145,8 +146,8 @@ static int ask_names(struct epmd *e, struct names *n, struct inv_err *err)
 }
 
 /*
- * Finds the next line "name x at port n", and sets `name' and `*len' to x.
- * Returns false if there are no more names. A line without a port is skipped.
+ * Finds the next line "name x at port n"; sets *name and *len to x, and *port
+ * to n. Skips other lines. Returns false if there are no more such lines.
  */
 static bool next_name(struct names *n, const char **name, size_t *len,
 		      uint16_t *port)

@@ -8,8 +8,7 @@
 #include "node/net.h"
 
 /*
- * The port of epmd, unless the environment variable ERL_EPMD_PORT sets another
- * one.
+ * epmd's port, unless the environment variable ERL_EPMD_PORT has another one.
  */
 #define INV_EPMD_PORT 4369
 
@@ -26,9 +25,9 @@ int inv_epmd_ask(const struct inv_node_name *node, struct inv_endpoint *at,
 /*
  * Asks epmd at the endpoint's addresses for all its nodes, and calls `each' for
  * every name and port in the answer, of which at most 16 KiB are read. The bytes
- * of a name are as epmd sent them. `option' is the option to which the user can
- * append a port, for messages. Return codes are those of inv_epmd_ask, without
- * INV_ENONODE.
+ * of a name are those that epmd sent, unchecked. `option' is the name of an
+ * option for error messages, which say that the user can append a port to it.
+ * Return codes are those of inv_epmd_ask, without INV_ENONODE.
  */
 int inv_epmd_names(struct inv_endpoint *at, const char *option,
 		   void (*each)(void *arg, const char *name, size_t len,

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "term/print.h"
 
-#define TERM_MAX 65536 /* bytes; of a larger term only the size is printed */
+#define TERM_MAX 65536 /* if a term has more bytes, only its size is printed */
 
 static bool printable(uint32_t c)
 {
@@ -34,7 +34,7 @@ bool inv_plain_char(char *buf, size_t size, size_t *at, uint32_t c)
 
 bool inv_plain_text(char *out, size_t size, const void *text, size_t len)
 {
-	/* the memory of an empty buffer can be NULL */
+	/* If len is 0, `text' may be NULL. */
 	const uint8_t *p = len ? text : (const void *)"";
 	const uint8_t *end = p + len;
 	size_t at = 0;

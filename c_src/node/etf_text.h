@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 /*
- * Prints a term in the external format into `out' for a message, as io_lib does
- * with ~0tp, cut to `size'.  Allocates memory, so it is slow.
+ * Prints a term, which is in the external format, for a message: like ~0tp of
+ * io_lib, cut to `size' bytes.  It is slow, because it allocates memory.
  */
 void inv_etf_text(char *out, size_t size, const char *term, size_t len);
 
 /*
- * Converts UTF-8 from another machine to text for people, cut to size - 1
- * bytes. Replaces invalid bytes and control characters, which could control a
+ * Copies UTF-8 text from another machine so that it can be shown, cut to size -
+ * 1 bytes. Replaces invalid bytes and control characters, which could control a
  * terminal, by '?'. Returns false if the text was cut.
  */
 bool inv_plain_text(char *out, size_t size, const void *text, size_t len);

@@ -13,16 +13,16 @@
 #include "node/part.h"
 
 /*
- * The maximum number of open requests to one node.  The answers need memory on
- * the node and in the command.
+ * How many requests to one node may wait for answers. It is small, because the
+ * answers need memory on the node and in the command.
  */
 #define WINDOW 4
 #define CHUNK (256u << 10)
 #define TAIL (64u << 10)
 #define FILES_MS 30000
 /*
- * The time limit for a chunk. It is long, because on a slow network WINDOW
- * earlier chunks may arrive before it.
+ * The time limit for a chunk. It is long, because on a slow network the other
+ * chunks that were requested before must arrive first.
  */
 #define CHUNK_MS 120000
 #define ALIVE_MS 2000
@@ -40,8 +40,8 @@ enum phase {
 };
 
 /*
- * A transfer from one node. `asks' is a queue, because chunks must be appended
- * to the part in order.
+ * A transfer from one node. `asks' is a queue of requests, in the order in
+ * which the chunks must be appended to NAME.part.
  */
 struct transfer {
 	struct inv_fetch *f;
@@ -53,7 +53,7 @@ struct transfer {
 	uint32_t chunk;
 	struct inv_ask asks[WINDOW];
 	unsigned head, n;
-	struct inv_ask alive; /* independent of the phase */
+	struct inv_ask alive; /* the sign of life, sent in each phase */
 	int64_t alive_ms;     /* when `alive' was sent */
 };
 
@@ -131,7 +131,7 @@ static uint32_t tail_len(const struct transfer *t)
 	return t->part.size < TAIL ? (uint32_t)t->part.size : TAIL;
 }
 
-/* Begins the next file that is not complete yet. */
+/* Begins with the next file that was not fetched completely before. */
 static int begin_file(struct transfer *t)
 {
 	struct inv_fetch *f = t->f;
@@ -176,7 +176,8 @@ static int got_files(struct transfer *t)
 }
 
 /*
- * Compares the last bytes of the part with the same bytes of the node's file.
+ * Compares the last bytes of NAME.part with the same bytes of the node's file,
+ * which have arrived. If they differ, fetches the whole file again.
  */
 static int got_tail(struct transfer *t)
 {
@@ -213,8 +214,8 @@ static int file_done(struct transfer *t)
 }
 
 /*
- * Handles a chunk with only `len' bytes, fewer than requested: later requests
- * are for `len' bytes.
+ * For a chunk that has only `len' bytes, fewer than requested: drops the later
+ * requests, and from now on requests `len' bytes at a time.
  */
 static void shorter(struct transfer *t, size_t len)
 {
@@ -266,8 +267,9 @@ static int step(struct transfer *t)
 }
 
 /*
- * Handles the answers that have arrived, in order. If no request was sent for a
- * file, the file is empty, or its part already has all bytes.
+ * Handles the answers that have arrived, in order. If no request is left for
+ * the current file, the file is complete: all its bytes were fetched, now or
+ * earlier, or it is empty.
  */
 static void advance(struct transfer *t)
 {
@@ -284,8 +286,8 @@ static void advance(struct transfer *t)
 }
 
 /*
- * Sends a sign of life, so that the session does not end after the dead man's
- * time.
+ * Sends a sign of life each ALIVE_MS. Without one for 10 seconds, the session
+ * would end.
  */
 static void keep_alive(struct transfer *t)
 {

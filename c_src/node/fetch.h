@@ -14,15 +14,15 @@
  * Fetches the files of stopped sessions, from several nodes at the same time.
  *
  * A file is written as NAME.part, in chunks; several requests for chunks are
- * open at once. When the part is complete and synced to the disk, it is renamed
- * to NAME. If there is a NAME.part of an earlier fetch, its last 64 KiB are
- * compared with the same part of the node's file. If they are equal, the fetch
- * continues after them; otherwise the whole file is fetched again. (Earlier
- * bytes need not be compared, because a log's packets have checksums.) If there
- * is a file NAME of the right size, it is not fetched again.
+ * open at once. When NAME.part is complete and synced to the disk, it is
+ * renamed to NAME. If there is a NAME.part of an earlier fetch, its last 64 KiB
+ * are compared with the same bytes of the node's file. If they are equal, the
+ * fetch continues after them; otherwise the whole file is fetched again.
+ * (Earlier bytes need not be compared, because a log's packets have checksums.)
+ * If there is a file NAME of the right size, it is not fetched again.
  *
  * Until the last file is complete, the command sends signs of life to all
- * sessions, so that they do not end while the network is slow.
+ * sessions, so that they do not end even if the network is slow.
  *
  * Files are created with O_EXCL and mode 0600, and opened with O_NOFOLLOW.
  */
@@ -30,8 +30,8 @@ struct inv_fetch {
 	const struct inv_session *session;
 	const char *dir; /* must exist */
 	/*
-	 * a prefix for the names of the fetched files, because files of two
-	 * nodes may have equal names; may be ""
+	 * A prefix for the names of the fetched files, because files of two
+	 * nodes can have equal names. It may be "".
 	 */
 	const char *prefix;
 	/* results */
@@ -43,15 +43,15 @@ struct inv_fetch {
 };
 
 /*
- * Called regularly, with all fetches f[0..n) and their current `done' and
- * `total'.
+ * inv_fetch_all calls this regularly with its n fetches, whose `done' and
+ * `total' show the progress.
  */
 typedef void inv_fetch_progress(void *arg, const struct inv_fetch *f, size_t n);
 
 /*
  * Fetches all files; f[i].code is the result of each fetch. Returns 0 or the
  * first error: INV_EIO (a local failure, such as a full disk), INV_EBUSY (NAME
- * exists with another size, or another process is fetching it), errors of
+ * exists with another size, or another program is fetching it), errors of
  * node/session.h, INV_ECANCELLED (`stop_fd' is readable; the fetched bytes stay
  * in NAME.part).
  */

@@ -19,7 +19,8 @@ enum control {
 	OP_SEND_SENDER_TT = 23,
 };
 
-/* Returns true for a message to a pid. A token comes after the other elements. */
+/* Returns true if the control tuple is that of a message to a pid. In those
+ * with a token, the token is the last element. */
 static bool is_send(int64_t op, uint32_t arity)
 {
 	switch (op) {
@@ -36,7 +37,7 @@ static bool is_send(int64_t op, uint32_t arity)
 
 /* --- reading ---------------------------------------------------------------*/
 
-/* Reads one term, and sets `*at' and `*len' to the bytes of the term. */
+/* Skips one term, and sets `*at' and `*len' to its bytes. */
 static int span(struct inv_cursor *c, const char *base, const char **at,
 		size_t *len)
 {
@@ -68,7 +69,8 @@ static bool same_creation(const char *end, const erlang_pid *self)
 }
 
 /*
- * Gets the request's tag from a reference made by inv_dist_frame_put_monitor.
+ * Sets `*tag' to the request's tag, which inv_dist_frame_put_monitor has put
+ * into the reference.
  */
 static bool ref_tag(const struct inv_token *tok, uint64_t *tag)
 {
@@ -78,7 +80,7 @@ static bool ref_tag(const struct inv_token *tok, uint64_t *tag)
 	return true;
 }
 
-/* Reads {Tag, Answer}. Any other term is ignored. */
+/* Reads the message {Tag, Answer}. Ignores other terms. */
 static int answer(struct inv_cursor *c, const char *base,
 		  struct inv_dist_frame *out)
 {
@@ -107,7 +109,7 @@ static int answer(struct inv_cursor *c, const char *base,
 	return inv_cursor_leave(c, 0);
 }
 
-/* Reads {19, From, To, Ref}: a monitor of a pid. */
+/* Reads {19, From, To, Ref}: the process From wants to monitor To. */
 static int monitor(struct inv_cursor *c, const char *base,
 		   const erlang_pid *self, struct inv_dist_frame *out)
 {
@@ -134,7 +136,8 @@ static int monitor(struct inv_cursor *c, const char *base,
 	return 0;
 }
 
-/* Reads {21, From, To, Ref, Reason}: a monitored process is down. */
+/* Reads {21, From, To, Ref, Reason}: the process From, which the command
+ * monitors, is down. */
 static int monitor_exit(struct inv_cursor *c, const char *base,
 			struct inv_dist_frame *out)
 {
@@ -183,8 +186,8 @@ static int control(struct inv_cursor *c, const char *base,
 		if (r == 0)
 			r = inv_cursor_skip_rest(c, &tok);
 		/*
-		 * A pid with another creation belonged to an earlier command
-		 * with the same node name.
+		 * If the pid has another creation, the message is for an
+		 * earlier command with the same node name.
 		 */
 		*message = r == 0 && is_self(&tok, self) &&
 			   same_creation(base + inv_cursor_offset(c), self);
@@ -213,7 +216,7 @@ int inv_dist_frame_parse(struct inv_cursor *c, const void *bytes, size_t len,
 
 /* --- writing ---------------------------------------------------------------*/
 
-/* Begins a frame and returns its position. end() fills in the length. */
+/* Begins a frame and returns its offset in `out'. end() writes the length. */
 static size_t begin(struct inv_buf *out)
 {
 	static const uint8_t head[] = {
@@ -226,7 +229,8 @@ static size_t begin(struct inv_buf *out)
 	return from;
 }
 
-/* Ends a frame.  If `r' is an error, removes the frame's bytes. */
+/* Ends the frame at `from': writes its length. If `r' is an error, or there was
+ * no memory, removes the frame's bytes. Returns 0 or the error. */
 static int end(struct inv_buf *out, size_t from, int r)
 {
 	size_t n = 0;
@@ -288,7 +292,7 @@ int inv_dist_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
 	erlang_ref ref = { .len = 3, .creation = self->creation };
 	size_t from = begin(out);
 
-	/* word 0 is not used, because it has only 18 bits */
+	/* The tag is in words 1 and 2, because word 0 has only 18 bits. */
 	ref.n[1] = (unsigned)(tag & UINT32_MAX);
 	ref.n[2] = (unsigned)(tag >> 32);
 	memcpy(ref.node, self->node, sizeof(ref.node));

@@ -21,16 +21,16 @@
  */
 enum inv_dist_frame_kind {
 	INV_DIST_OTHER = 0, /* a frame that the command ignores */
-	/* {Tag, Answer} for the command's pid; sets tag, term, len */
+	/* A message {Tag, Answer} to the command's pid. Answer is term, len. */
 	INV_DIST_ANSWER,
 	/*
-	 * the process that request `tag' monitors is down; term, len: the
-	 * reason
+	 * The process to which request `tag' was sent, and which the command
+	 * monitors, has died or does not exist. The reason is term, len.
 	 */
 	INV_DIST_DOWN,
 	/*
-	 * a process of the node monitors a pid of this command, which must
-	 * answer that the process does not exist
+	 * A process of the node wants to monitor a pid of this command. The
+	 * command must answer that no such process exists.
 	 */
 	INV_DIST_WATCHED,
 };
@@ -38,10 +38,10 @@ enum inv_dist_frame_kind {
 struct inv_dist_frame {
 	enum inv_dist_frame_kind kind;
 	uint64_t tag;
-	const char *term; /* points into the parsed bytes; without version
+	const char *term; /* points into the parsed bytes; has no version
 			     byte */
 	size_t len;
-	/* for WATCHED: the encoded terms of the frame */
+	/* For INV_DIST_WATCHED: the terms of the frame, encoded. */
 	const char *watcher;
 	size_t watcher_len;
 	const char *watched;
@@ -51,16 +51,17 @@ struct inv_dist_frame {
 };
 
 /*
- * Parses a frame without its four length bytes.  Checks every byte: the terms
- * in `*out' are complete and well-formed.  Returns 0, INV_EDAMAGED or another
- * error of the cursor.
+ * Parses a frame; `bytes' begins after the frame's four length bytes.  Checks
+ * every byte, so the terms in `*out' are complete and well-formed.  Returns 0,
+ * INV_EDAMAGED or another error of the cursor.
  */
 int inv_dist_frame_parse(struct inv_cursor *c, const void *bytes, size_t len,
 			 const erlang_pid *self, struct inv_dist_frame *out);
 
 /*
- * Append a whole frame to `out'.  Return 0, INV_ENOMEM, or INV_EINVAL if the
- * request is empty or too large for a frame.
+ * These append a whole frame to `out': a request; and the start (`on') or end
+ * of the monitor of the process to which a request is sent.  They return 0,
+ * INV_ENOMEM, or INV_EINVAL if the request is empty or too large for a frame.
  */
 int inv_dist_frame_put_request(struct inv_buf *out, const erlang_pid *self,
 			       const struct inv_dest *to, uint64_t tag,
@@ -69,7 +70,7 @@ int inv_dist_frame_put_monitor(struct inv_buf *out, const erlang_pid *self,
 			       const struct inv_dest *to, uint64_t tag,
 			       bool on);
 /*
- * Appends the answer to a WATCHED frame: the monitored process does not exist.
+ * Appends the answer to a frame INV_DIST_WATCHED: the process does not exist.
  */
 int inv_dist_frame_put_noproc(struct inv_buf *out,
 			      const struct inv_dist_frame *f);

@@ -66,8 +66,9 @@ void inv_gauge_stop_ask(struct inv_ask *ask, const struct inv_gauge *g, int ms)
 	ask_gauge(ask, g, "stop", ms);
 }
 
-/* Where inviso's code was brought, function f of inviso_x is called
- * inviso_tracer:'inviso_x:f' (docs/decisions/0513). Makes it inviso_x:f again. */
+/* On a node to which the command has sent inviso's code, function f of module
+ * inviso_x has the name inviso_tracer:'inviso_x:f' (docs/decisions/0513).
+ * Changes such a text to inviso_x:f. */
 static void plain_function(char *text)
 {
 	static const char head[] = INV_CONTROL_MODULE ":'";

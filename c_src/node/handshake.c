@@ -18,21 +18,21 @@
 
 /*
  * libei performs the handshake, and calls the socket functions of this file.
- * These obey the deadline, can be cancelled, and record the node's messages,
- * because libei reports only that a handshake failed, not why.
+ * They obey the deadline, and can be cancelled. They also record the node's
+ * messages: libei reports only that a handshake failed, not why.
  */
 struct talk {
 	const struct inv_endpoint *to;
 	const struct inv_patience *p;
 	struct inv_tls *tls; /* NULL: the connection has no TLS */
-	unsigned conn;	     /* how many connections this command began
+	unsigned conn;	     /* how many connections the command has begun
 				before this one */
 	struct inv_err tls_err;
 	struct inv_handshake_says says;
 	struct inv_wire wire;
-	bool keep;    /* do not close the socket when libei closes it */
+	bool keep;    /* keep the socket open when libei closes it */
 	bool greeted; /* the command's first message was sent */
-	/* the node runs, but closed the connection without a message */
+	/* The node runs, but has closed the connection without a message. */
 	bool silent;
 };
 
@@ -63,7 +63,8 @@ static int errno_of(int r, int sys)
 	}
 }
 
-/* libei knows only IPv4, so the address that it passes is not used. */
+/* Connects to the addresses in t->to. The address from libei is not used,
+ * because libei knows only IPv4. */
 static int talk_connect(void *ctx, void *addr, int len, unsigned ms)
 {
 	struct talk *t = ctx;
@@ -86,12 +87,12 @@ static int talk_connect(void *ctx, void *addr, int len, unsigned ms)
 }
 
 /*
- * libei announces support for monitors of pids but not of names; so a node
- * would send no monitors at all. Therefore send_hello also sets the flag for
- * names in the first message: length (2), 'N', flags (8), ... The command
- * handles both kinds (frame.h).
+ * libei announces that it supports monitors of pids, but not of names. A node
+ * would then send no monitors at all. So send_hello also sets the flag for
+ * names in the first message, which is: length (2 bytes), 'N', flags (8 bytes),
+ * ... The command handles both kinds of monitors (frame.h).
  */
-#define HELLO_FLAGS_END 9 /* from 'N' on, without the length */
+#define HELLO_FLAGS_END 9 /* bytes of 'N' and the flags */
 #define FLAG_DIST_MONITOR_NAME 0x20
 
 static size_t send_hello(struct talk *t, const char *bytes, size_t n, int *r,
@@ -109,9 +110,9 @@ static size_t send_hello(struct talk *t, const char *bytes, size_t n, int *r,
 }
 
 /*
- * Reads why the node ended TLS. A node that refuses a certificate in TLS 1.3 says
- * so after the handshake, and closes, so that sending can fail before that is
- * read.
+ * Reads why the node ended TLS. If a node refuses a certificate in TLS 1.3, it
+ * sends an alert after the handshake and closes the connection. Sending can
+ * then fail before the alert was read.
  */
 static void read_alert(struct talk *t)
 {
@@ -145,8 +146,9 @@ static int talk_write(void *ctx, const char *bytes, ssize_t *len, unsigned ms)
 }
 
 /*
- * libei asks for as many bytes as the node announced, with TLS up to 2^31-1, and
- * for a negative number if the node announced more.
+ * The most bytes of a message that are read. libei asks for as many bytes as
+ * the node has announced. With TLS that can be up to 2^31-1, and a negative
+ * number if the node has announced more.
  */
 #define MESSAGE_MAX 65535
 
@@ -208,9 +210,10 @@ static void init_ei(void)
 }
 
 /*
- * Replaces libc's function, which libei calls in each handshake to make its
- * challenge harder to guess. Libc's function looks up this machine's name. That
- * can take many seconds, and a node waits only 7 seconds for the handshake.
+ * Replaces libc's function. libei calls it in each handshake, to make its
+ * challenge harder to guess. Libc's function looks up this machine's name,
+ * which can take many seconds; but a node waits only 7 seconds for the
+ * handshake.
  */
 long gethostid(void)
 {
@@ -222,8 +225,8 @@ long gethostid(void)
 
 /*
  * Sets `host' to this machine's host name: the long name if the node's host
- * name is long, otherwise the short name. If a long name is needed and unknown,
- * sets it to the address of this machine that the node's host sees.
+ * name is long, otherwise the short name. If the long name is needed but not
+ * known, sets `host' to the address from which this machine reaches the node.
  */
 static int own_host(char *host, size_t size, const struct inv_node_name *node,
 		    const struct inv_endpoint *at, struct inv_err *err)
@@ -235,33 +238,38 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
 	for (size_t i = 0; i < at->n_addrs; i++)
 		if (inv_addr_ours(&at->addrs[i], host, size) == 0)
 			return 0;
-	/* there is no route; the later connect reports that */
+	/* There is no route to the node. The command's connect will report
+	 * that. */
 	snprintf(host, size, "127.0.0.1");
 	return 0;
 }
 
 /*
  * A node never frees the atom of a name, so commands reuse names. A name has a
- * number below NAMES. The number is derived from the clock, so that a name is
- * reused after some seconds; by then the node has noticed that the earlier
- * command has disconnected. It is also derived from the OS process, so that
- * commands that begin at the same time have different names: if they had the same
- * one, the node would close a connection during its handshake. Connections of one
- * command have different names, because several addresses can lead to the same
- * node. If many names are in use, the number is random, below a larger limit.
+ * number below NAMES. The number depends on
+ *
+ *   - the clock: the same name comes again only after some seconds, when the
+ *     node has noticed that the earlier command has disconnected;
+ *   - the pid of the command: commands that begin at the same time have
+ *     different names. Otherwise the node would close one of their connections
+ *     in its handshake;
+ *   - the number of the connection in this command, because several addresses
+ *     can lead to the same node.
+ *
+ * If many names are in use, the number is random, below a larger limit.
  */
 #define NAMES 64
 #define NAMES_MAX 65536
-#define NAMES_GROW 4 /* this many names in use double the limit */
-#define NAME_MS 100  /* the number increases by 1 after this time */
+#define NAMES_GROW 4 /* the limit doubles for this many names in use */
+#define NAME_MS 100  /* the number increases by 1 each time this time passes */
 #define NAME_STEP 17 /* added to the number if a name is in use */
 #define CONN_STEP 29 /* added for each connection of this command */
 #define PID_STEP 11  /* added for each pid */
 #define TRIES_MAX 60
 /*
- * Number of tries, each with another name, if the node closes the connection
- * before its challenge. Perhaps the name is in use. But if the node refuses all
- * such names, more tries do not help.
+ * The maximum number of tries, each with another name, if the node closes the
+ * connection before its challenge. The name may be in use. But if the node
+ * refuses all names of commands, more tries do not help.
  */
 #define SILENT_MAX 3
 
@@ -280,8 +288,8 @@ static unsigned draw(uint16_t random, unsigned conn, unsigned taken)
 }
 
 /*
- * Initializes libei's node.  `taken' is the number of names that were found to
- * be in use; t->conn is the number of the connection.
+ * Initializes libei's node.  `taken' is how many of the names that were tried
+ * are in use; t->conn is the number of the connection.
  */
 static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 		      const struct inv_endpoint *at, const char *cookie,
@@ -313,9 +321,9 @@ static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 }
 
 /*
- * When a node is killed, the connection may close before the node's listening
- * socket. That looks like a refused cookie, so after this time the command
- * checks whether the node still runs.
+ * When a node is killed, the kernel may close the connection before the node's
+ * listening socket. To the command, that looks as if the node had refused the
+ * cookie. So after this time the command checks whether the node still runs.
  */
 #define CLOSING_MS 50
 
@@ -391,8 +399,8 @@ static int attempt(const struct inv_node_name *node,
 	}
 	t->keep = true;
 	/*
-	 * removes the connection from libei's table; because of t->keep, the
-	 * socket stays open
+	 * Removes the connection from libei's table. The socket stays open,
+	 * because t->keep is true.
 	 */
 	(void)ei_close_connection(fd);
 	out->wire = t->wire;

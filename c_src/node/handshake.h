@@ -11,11 +11,12 @@
 
 /*
  * Connects to a node and authenticates with the cookie, as a hidden node with
- * the name inviso-<hex digits>@<own host>. Each name is an atom that the node
- * never frees, so there are only 64 names, unless many of them are in use.
+ * the name inviso-<hex digits>@<own host>. The node never frees the atom of
+ * such a name, so commands use only 64 different names, and more only if many
+ * are in use.
  */
 struct inv_handshake {
-	struct inv_wire wire;	   /* the caller owns it */
+	struct inv_wire wire;	   /* the connection; the caller owns it */
 	erlang_pid self;	   /* the command's pid on this connection */
 	struct inv_node_name peer; /* the node's own name */
 };
@@ -24,7 +25,7 @@ struct inv_handshake {
  * Returns 0 and sets `*out', or returns INV_ENONODE (epmd says that the node
  * has ended), INV_EUNREACHABLE (nothing listens, or the node uses TLS or has
  * another name), INV_EREFUSED (wrong cookie, or the node refuses), INV_ELOST
- * (cancelled). tls: NULL, or with TLS.
+ * (cancelled). If tls is NULL, the connection has no TLS.
  */
 int inv_handshake(const struct inv_node_name *node,
 		  const struct inv_endpoint *at, const char *cookie,

@@ -22,8 +22,9 @@ void inv_handshake_heard(struct inv_handshake_says *s, const void *bytes,
 	s->n += n;
 }
 
-/* Finds message number `which'. Before each message, its length is sent in
- * `head' bytes. Returns false if the message did not arrive completely. */
+/* Finds the node's message number `which', from 0. In front of each message is
+ * its length, in s->head bytes. Returns false if the message did not arrive
+ * completely. */
 static bool message(const struct inv_handshake_says *s, unsigned which,
 		    const uint8_t **at, size_t *len)
 {
@@ -119,8 +120,9 @@ static int no_node(unsigned port, struct inv_err *err)
 			   port);
 }
 
-/* A program that forwards a port accepts the connection before it knows whether
- * it reaches the node. */
+/* Explains why the node closed the connection before its first message.
+ * Possibly a program forwards the port: it accepts connections before it knows
+ * whether it can reach the node. */
 static int closed_at_once(const struct inv_endpoint *at, struct inv_err *err)
 {
 	if (at->direct && at->port == INV_EPMD_PORT)
@@ -216,9 +218,9 @@ int inv_handshake_why(const struct inv_handshake_says *s,
 }
 
 /*
- * Finds the node's name in the challenge, which is: 'N', flags (8), challenge
- * (4), creation (4), length (2), name.  The old form is: 'n', version (2),
- * flags (4), challenge (4), name.
+ * Finds the node's name in its challenge message. The message is: 'N', flags (8
+ * bytes), challenge (4), creation (4), length of the name (2), name.  The old
+ * form is: 'n', version (2), flags (4), challenge (4), name.
  */
 static bool given_name(const struct inv_handshake_says *s, const uint8_t **name,
 		       size_t *n)

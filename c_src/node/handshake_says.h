@@ -11,8 +11,8 @@
 #include "node/name.h"
 
 /*
- * Records the messages of the node during a handshake, and explains failures.
- * The messages are:
+ * Records the node's messages during a handshake, and explains from them why a
+ * handshake failed. The messages of both sides are:
  *
  *	command: its name	node: status
  *				node: challenge, with the node's name
@@ -20,7 +20,8 @@
  *				the cookie is wrong
  */
 struct inv_handshake_says {
-	size_t head; /* bytes of a message's length: 2, or 4 with TLS */
+	size_t head; /* how many bytes the length of a message has: 2, or 4 with
+			TLS */
 	bool connected;
 	bool ended; /* the node closed the connection */
 	int sys;    /* errno of a failed system call */
@@ -38,12 +39,12 @@ void inv_handshake_heard(struct inv_handshake_says *s, const void *bytes,
 /*
  * Returns true if the node closed the connection without giving a reason:
  * before its first message, after a status that accepts the command's name, or
- * after the challenge.
+ * after its challenge.
  */
 bool inv_handshake_closed(const struct inv_handshake_says *s);
 
-/* Returns true if the node has sent its challenge: if it then closes the
- * connection, the cookie is wrong. */
+/* Returns true if the node has sent its challenge. If the node closes the
+ * connection afterwards, the cookie is wrong. */
 bool inv_handshake_challenged(const struct inv_handshake_says *s);
 
 /*
@@ -56,8 +57,8 @@ int inv_handshake_why(const struct inv_handshake_says *s,
 
 /*
  * Sets `*out' to the node's own name. Returns INV_EUNREACHABLE if this name
- * differs from `asked': it has another host name, or is a short name instead of
- * a long name. A node that was found by --dns can have another host name.
+ * does not match `asked': it has another host name, or is short and not long,
+ * or vice versa. But if --dns found the node, it may have another host name.
  */
 int inv_handshake_name(const struct inv_handshake_says *s,
 		       const struct inv_node_name *asked,

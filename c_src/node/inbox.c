@@ -18,7 +18,7 @@ struct inv_inbox {
 	struct inv_mail *first;
 	struct inv_mail **last;
 	int fd;
-	/* used only by the thread that takes items */
+	/* Only the thread that takes items uses the following fields. */
 	int slow_ms;
 	inv_slow *tell_slow; /* called for a slow connection; may be NULL */
 	void *slow_arg;
@@ -128,7 +128,7 @@ void inv_inbox_put(struct inv_inbox *in, struct inv_mail *it)
 	pthread_mutex_unlock(&in->lock);
 }
 
-/* Removes `*at' from the list.  The caller holds the lock. */
+/* Removes the item `*at' from the list.  The caller has the lock. */
 static struct inv_mail *unlink_at(struct inv_inbox *in, struct inv_mail **at)
 {
 	struct inv_mail *it = *at;
@@ -142,7 +142,7 @@ static struct inv_mail *unlink_at(struct inv_inbox *in, struct inv_mail **at)
 	return it;
 }
 
-/* Waits for a change.  Returns false once `until' has passed. */
+/* Waits for another item.  Returns false if the time `until' has passed. */
 static bool wait_more(struct inv_inbox *in, const struct timespec *until)
 {
 	return pthread_cond_timedwait(&in->more, &in->lock, until) != ETIMEDOUT;
@@ -173,7 +173,7 @@ int inv_inbox_take(struct inv_inbox *in, int ms, struct inv_mail *out)
 		found = take_first(in, out);
 		more = !found && ms > 0 && wait_more(in, &until);
 	} while (more);
-	if (!found) /* an item may have arrived just when the time ended */
+	if (!found) /* an item may have arrived when the time ended */
 		found = take_first(in, out);
 	pthread_mutex_unlock(&in->lock);
 	return found ? 0 : INV_END;

@@ -10,28 +10,27 @@
 
 /*
  * A queue of items from all connections of a program, with a descriptor for
- * poll(2).
- *
- * The connections' threads add items; any thread can take items.
+ * poll(2). The threads of the connections add items; each thread can take them.
  */
 struct inv_conn;
 struct inv_inbox;
 
 enum inv_mail_kind {
 	INV_MAIL_CONNECTED = 1, /* `conn' is up, so requests can be sent */
-	INV_MAIL_ANSWER,	/* the answer to request `tag': term, len */
+	INV_MAIL_ANSWER,	/* term, len is the answer to request `tag' */
 	/*
-	 * no answer to request `tag' in time: err. A later answer is dropped.
+	 * There was no answer to request `tag' in time; err has the message. A
+	 * later answer is dropped.
 	 */
 	INV_MAIL_TIMEOUT,
 	/*
-	 * the process to which request `tag' was sent does not exist, or died:
-	 * err
+	 * The process to which request `tag' was sent does not exist, or has
+	 * died; err has the message.
 	 */
 	INV_MAIL_GONE,
 	/*
-	 * `conn' failed to connect, or broke: err. This is the last item of
-	 * `conn'; open requests of `conn' get no items
+	 * `conn' failed to connect, or broke; err has the reason. This is the
+	 * last item of `conn': its open requests get no items of their own.
 	 */
 	INV_MAIL_LOST,
 };
@@ -40,8 +39,8 @@ enum inv_mail_kind {
  * An item of the inbox. The thread that takes an item owns and releases it.
  *
  * `term' is the answer in the external format, without the version byte, so
- * ei_decode functions start at index 0.  They are safe to use: `term' was
- * checked to be one complete term of `len' bytes.
+ * ei_decode functions start at index 0.  These functions can be used safely,
+ * because `term' is known to be one complete term of `len' bytes.
  */
 struct inv_mail {
 	enum inv_mail_kind kind;
@@ -58,8 +57,7 @@ struct inv_mail {
 /* Returns NULL if there is no memory or descriptor; `err' has the reason. */
 struct inv_inbox *inv_inbox_new(struct inv_err *err);
 
-/* Frees the inbox. All connections that use it must be closed before. NULL is
- * allowed. */
+/* Frees the inbox. First close all connections that use it. NULL is allowed. */
 void inv_inbox_free(struct inv_inbox *in);
 
 /*
@@ -70,14 +68,14 @@ int inv_inbox_fd(const struct inv_inbox *in);
 
 /*
  * Takes the oldest item and returns 0. If the inbox is empty, waits up to `ms'
- * milliseconds for an item; then returns INV_END.
+ * milliseconds for an item. Returns INV_END if there is still none.
  */
 int inv_inbox_take(struct inv_inbox *in, int ms, struct inv_mail *out);
 
 /*
- * Sets a function that reports slow nodes. Each function of this room that
- * waits for nodes calls `tell' once for each node that has not answered after
- * `ms'.
+ * Sets a function that tells the user about slow nodes. Each function in this
+ * directory that waits for nodes calls `tell' once for each node that has not
+ * answered after `ms' milliseconds.
  */
 typedef void inv_slow(void *arg, const struct inv_conn *conn);
 void inv_inbox_on_slow(struct inv_inbox *in, int ms, inv_slow *tell, void *arg);

@@ -6,7 +6,7 @@
 
 #include "node/inbox.h"
 
-/* The part of the inbox that connections use. */
+/* Functions of the inbox for connections, and for functions that wait. */
 
 /* Adds an item, which must be from malloc. The inbox owns it from then on. */
 void inv_inbox_put(struct inv_inbox *in, struct inv_mail *it);
@@ -15,8 +15,8 @@ void inv_inbox_put(struct inv_inbox *in, struct inv_mail *it);
 void inv_inbox_drop(struct inv_inbox *in, const struct inv_conn *conn);
 
 /*
- * A timer for functions that wait for nodes: the time at which to report slow
- * nodes (inv_inbox_on_slow).
+ * A timer for functions that wait for nodes. When it ends, they call the
+ * function of inv_inbox_on_slow for each node that has not answered.
  *
  *	struct inv_lag p = inv_lag(in);
  *
@@ -27,15 +27,15 @@ void inv_inbox_drop(struct inv_inbox *in, const struct inv_conn *conn);
  */
 struct inv_lag {
 	struct inv_inbox *in;
-	int64_t until; /* time of the report; -1: no report is due */
+	int64_t until; /* when the timer ends; -1: never, or it has ended */
 };
 struct inv_lag inv_lag(struct inv_inbox *in);
 /*
- * Returns the milliseconds until the report, for poll(2), or -1 if no report is
- * due.
+ * Returns the milliseconds until the timer ends, for poll(2), or -1 if it does
+ * not end any more.
  */
 int inv_lag_ms(const struct inv_lag *p);
-/* Returns true once, when the report is due. */
+/* Returns true if the timer has ended, but only at the first such call. */
 bool inv_lag_ended(struct inv_lag *p);
 void inv_lag_tell(const struct inv_lag *p, const struct inv_conn *conn);
 

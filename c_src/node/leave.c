@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leaving nodes. The guard answers the request to leave, and then removes the
- * files and ends. The command asks the node repeatedly: first until the guard
- * is dead, then until the process that removes the code releases its lock. It
- * does not wait for code that lingers.
+ * Leaving nodes. A node's guard answers the request to leave, then removes the
+ * files and ends. The command sends questions to the node: first until the
+ * guard is dead, then until the process that removes the code releases its
+ * lock. If the node keeps the code loaded for the next client, the command does
+ * not wait for that.
  *
- * A guard deletes its table before it ends. If the guard is dead and the table
- * has another owner, the guard was killed and its heir owns the table. Then the
- * command sends the request to the heir.
+ * A guard deletes its ETS table before it ends. If the guard is dead and the
+ * table has another owner, the guard was killed, and its heir has the table.
+ * Then the command sends the request to leave to the heir.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -21,18 +22,19 @@
 #include "node/inbox_int.h"
 
 #define LEAVE_MS 10000
-/* The pauses between two requests, short at first, then longer. */
+/* The pause between two rounds of requests in milliseconds: first PAUSE_MS,
+ * then longer, up to PAUSE_MAX_MS. */
 #define PAUSE_MS 1
 #define PAUSE_MAX_MS 32
 
 /* The state of leaving a node, which determines the next requests. */
 enum stage {
 	SKIPPED, /* no request: the node has no guard */
-	LEFT,	 /* no request: the node was left, or leaving it failed */
+	LEFT,	 /* no request: leaving the node is done, or has failed */
 	LEAVES,	 /* the request to leave was sent to the guard */
-	DIES,	 /* questions: is the guard alive, and which process owns its
-		    table? */
-	UNLOADS, /* question: does a process still hold the lock? */
+	DIES,	 /* two questions: is the guard alive, and which process owns
+		    its table? */
+	UNLOADS, /* a question: does a process still have the lock? */
 };
 
 /* The maximum number of requests to a node at the same time. */
@@ -45,7 +47,7 @@ struct leave {
 	int64_t end;
 	struct inv_lag lag;
 	int stop_fd;
-	struct inv_ask *asks; /* ASKS requests for each node */
+	struct inv_ask *asks; /* ASKS elements for each node */
 	enum stage *stages;   /* the stage of each node */
 };
 
@@ -65,7 +67,7 @@ static void fail(struct inv_attach *a, int code)
 }
 
 /*
- * Reports that the node still has the code. On a node with very many processes
+ * Reports that the node still has the code. If a node has very many processes,
  * unloading takes long, because the VM checks each process.
  */
 static void not_yet(struct inv_attach *a)
@@ -116,7 +118,8 @@ static void ask_unloads(const struct leave *l, size_t i)
 		    left_ms(l));
 }
 
-/* Decodes gone, or {others, [Owner]}. */
+/* Decodes the guard's answer: gone, or {others, [Owner]} with the owners of the
+ * clients that still need the code. */
 static int decode_left(struct inv_decode *d, struct inv_attach *a, bool *gone)
 {
 	static const char *const heads[] = { "gone", "others", NULL };
@@ -136,8 +139,8 @@ static int decode_left(struct inv_decode *d, struct inv_attach *a, bool *gone)
 }
 
 /*
- * Handles the guard's answer and returns the next stage. A guard that does not
- * exist has already ended.
+ * Handles the guard's answer and returns the next stage. If the guard does not
+ * exist, that counts as the answer that it has ended.
  */
 static enum stage got_leave(struct leave *l, size_t i)
 {
@@ -164,9 +167,9 @@ static enum stage got_leave(struct leave *l, size_t i)
 }
 
 /*
- * Returns the node's current stage, so that its requests are repeated. After an
- * error or the deadline, reports a failure and returns LEFT. `r' is the error
- * of the last answer, or 0.
+ * Returns the node's current stage, so that its requests are sent again. But if
+ * the last answer was an error, `r', or if the deadline has passed, reports a
+ * failure and returns LEFT.
  */
 static enum stage wait_on(struct leave *l, size_t i, int r)
 {
@@ -337,7 +340,8 @@ static int leave_nodes(struct leave *l)
 	return r;
 }
 
-/* Selects the nodes that have a guard, even if an earlier step failed. */
+/* Selects the nodes that have a guard, even those on which attaching failed
+ * later. */
 static void choose(struct leave *l)
 {
 	for (size_t i = 0; i < l->n; i++) {

@@ -11,11 +11,12 @@
 
 #define LEAVE_MS 1000
 /*
- * The buffer of a frame grows in steps of this many bytes while the frame
- * arrives, because the length that the node sends is not trusted.
+ * While a frame arrives, its buffer grows in steps of this many bytes. It is
+ * not allocated at once, because the length that the node has sent is not
+ * trusted.
  */
 #define BODY_STEP 65536
-#define FRAMES_STEP 64 /* maximum number of frames read before other work */
+#define FRAMES_STEP 64 /* after this many frames, other work is done first */
 
 /* --- sending -------------------------------------------------------------- */
 
@@ -111,7 +112,7 @@ static int got_frame(struct inv_conn *c, struct inv_err *err)
 	if (f.kind != INV_DIST_ANSWER && f.kind != INV_DIST_DOWN)
 		return 0;
 	q = inv_request_take(c, f.tag, f.kind == INV_DIST_DOWN);
-	if (!q) /* the request has timed out, so nothing waits for its answer */
+	if (!q) /* the request has timed out: ignore its answer */
 		return 0;
 	if (q->own && f.kind == INV_DIST_ANSWER)
 		take_tick_time(c, &f);
@@ -123,7 +124,7 @@ static int got_frame(struct inv_conn *c, struct inv_err *err)
 	return r;
 }
 
-/* Answers a node's tick, unless other data are queued. */
+/* Answers a node's tick. If other data are queued, they are answer enough. */
 static void got_tick(struct inv_conn *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -242,8 +243,8 @@ static int check_times(struct inv_conn *c, int64_t now, struct inv_err *err)
 	return 0;
 }
 
-/* Puts a TIMEOUT item into the inbox for each request whose deadline has
- * passed. Sets `*next' to the time of the next check. */
+/* Puts an item INV_MAIL_TIMEOUT into the inbox for each request whose deadline
+ * has passed. Sets `*next' to the time of the next check. */
 static int expire(struct inv_conn *c, int64_t now, int64_t *next,
 		  struct inv_err *err)
 {
@@ -323,7 +324,7 @@ static int serve(struct inv_conn *c, struct inv_err *err)
 	return r;
 }
 
-/* Sends the queue if the node reads it within LEAVE_MS. */
+/* Sends what is queued, if the node reads it within LEAVE_MS. */
 static void leave(struct inv_conn *c)
 {
 	int64_t until = inv_mono_ms() + LEAVE_MS;
@@ -365,8 +366,8 @@ static int connect_node(struct inv_conn *c, struct inv_err *err)
 	return 0;
 }
 
-/* Asks for the node's tick time, which determines how long the node may be
- * silent. */
+/* Asks for the node's tick time. From it follows how long the node may be
+ * silent before the connection counts as lost. */
 static int ask_tick_time(struct inv_conn *c, struct inv_err *err)
 {
 	static const struct inv_dest rex = { .name = "rex" };

@@ -26,8 +26,9 @@ int inv_node_own_host(char *host, size_t size, bool is_long,
 }
 
 /*
- * Returns true if the name has bytes that are not UTF-8, or characters that a
- * terminal could interpret. Names are printed, even if they come from a node.
+ * Returns true if the name has bytes that are not UTF-8, or characters that
+ * could control a terminal. Names are shown to the user, even those that a node
+ * has sent.
  */
 static bool has_odd_bytes(const char *s, size_t len)
 {
@@ -73,8 +74,8 @@ int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
 	if (has_odd_bytes(text, len))
 		return bad_name(err, text, len,
 				"it has a blank or a control character");
-	/* A name becomes part of a file name. Erlang does not allow a /
-	 * either. */
+	/* The name of a node becomes a part of file names. Erlang does not
+	 * allow a / in it either. */
 	if (memchr(text, '/', len))
 		return bad_name(err, text, len, "it has a /");
 	if (at && (host == 0 || memchr(at + 1, '@', host)))
@@ -101,7 +102,8 @@ int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
 
 /* --- ports ---------------------------------------------------------------- */
 
-/* The parts of `host:port', borrowed; without a port, port is NULL. */
+/* The parts of `host:port', as pointers into the text; port is NULL if there is
+ * none. */
 struct parts {
 	const char *host;
 	size_t host_len;
@@ -110,9 +112,9 @@ struct parts {
 };
 
 /*
- * Splits `host', `host:port', `[v6]' or `[v6]:port'.  More than one colon
- * without brackets is an IPv6 address.  Returns false if a bracket is not
- * closed, or other text than a port follows it.
+ * Splits `host', `host:port', `[v6]' or `[v6]:port'.  A text without brackets
+ * that has more than one colon is an IPv6 address.  Returns false if a bracket
+ * is not closed, or if it is followed by a text that is not a port.
  */
 static bool split(const char *text, size_t len, struct parts *out)
 {

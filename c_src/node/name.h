@@ -23,19 +23,19 @@ struct inv_node_name {
 	char alive[INV_NODE_NAME_MAX + 1]; /* the part before the @ */
 	char host[INV_NODE_NAME_MAX + 1];  /* the part after the @ */
 	bool is_long;
-	bool any_host; /* the user gave no host: a node of this machine with a
-			  long name also fits */
-	uint16_t port; /* where the node listens; 0: its epmd knows it */
+	bool any_host; /* the user gave no host, so the node can also be one of
+			  this machine with a long name */
+	uint16_t port; /* the node's port; 0: not known, so epmd is asked */
 	/*
-	 * The name of --dns, if the node was found at one of its addresses;
-	 * otherwise "". The node's certificate must be for this name. `host'
-	 * is the address: the node's own name can have another host. If
+	 * "", or the name in the option --dns by which the node was found. Then
+	 * `host' is an address of this name, and the node's own name can have
+	 * another host. The node's certificate must be for this name. If
 	 * `alive' is "", the part before the @ is not known yet.
 	 */
 	char service[INV_NODE_NAME_MAX + 1];
 };
 
-/* A host and a port, where the user says that a node can be reached. */
+/* The host and port at which a node can be reached, if the user gave them. */
 struct inv_node_at {
 	char host[INV_NODE_NAME_MAX + 1];
 	uint16_t port;
@@ -49,10 +49,10 @@ int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
 			struct inv_err *err);
 
 /*
- * Parses what a user writes for a node: a name, and after it `:port' if the
- * node has no epmd, as in `name@host:port'.  An IPv6 address may be in
- * brackets, and must be if a port follows it: `name@[::1]:port'.  Return codes
- * are those of inv_node_name_parse.
+ * Parses what a user writes for a node: a name, or `name@host:port' if the node
+ * has no epmd.  An IPv6 address may be in brackets, and must be in brackets if
+ * a port follows it: `name@[::1]:port'.  Return codes are those of
+ * inv_node_name_parse.
  */
 int inv_node_target_parse(struct inv_node_name *out, const char *text,
 			  size_t len, struct inv_err *err);
@@ -83,7 +83,7 @@ struct inv_node_names {
  */
 int inv_node_names_add(struct inv_node_names *ns, const char *text,
 		       struct inv_err *err);
-/* Adds the name of a node, as another node reports it. */
+/* Adds the name of a node that another node has reported. */
 int inv_node_names_add_peer(struct inv_node_names *ns, const char *name,
 			    struct inv_err *err);
 bool inv_node_names_have(const struct inv_node_names *ns, const char *full);

@@ -78,7 +78,8 @@ void inv_addr_text(const struct inv_addr *a, char *text, size_t size)
 		snprintf(text, size, "?");
 }
 
-/* Connecting a datagram socket only looks up the route. */
+/* Connects a datagram socket, which sends nothing: the kernel only looks up the
+ * route. */
 int inv_addr_ours(const struct inv_addr *to, char *text, size_t size)
 {
 	struct inv_addr a = *to;
@@ -147,8 +148,9 @@ int inv_wire_open_any(struct inv_wire *w, const struct inv_addr *to, size_t n,
 }
 
 /*
- * Waits as inv_net_wait, but not after the deadline: a node can send messages
- * of TLS endlessly.
+ * Like inv_net_wait, but with TLS returns INV_ETIME if the deadline has passed,
+ * even if the socket is ready: a node can send messages of TLS itself
+ * endlessly.
  */
 static int wait_again(const struct inv_wire *w, short events,
 		      const struct inv_patience *p)

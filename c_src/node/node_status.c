@@ -58,7 +58,7 @@ static int read_sessions(struct inv_decode *d, void *at)
 	return rc ? rc : inv_cursor_end(&d->c);
 }
 
-/* Reads #{kind := …, tracer := Text, what := Text}. */
+/* Reads what another tool traces: #{kind := …, tracer := Text, what := Text} */
 static int decode_other(struct inv_decode *d, struct inv_texts *out)
 {
 	struct other {

@@ -9,7 +9,8 @@
 static struct inv_openssl functions;
 static const char *missing = "libssl.so.3";
 
-/* C has no cast from an object's pointer to a function's. */
+/* Loads OpenSSL and finds its functions. Their pointers are copied, because C
+ * has no cast from a pointer to an object to a pointer to a function. */
 static void load(void)
 {
 	void *lib = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);

@@ -9,8 +9,9 @@
 #include "base/err.h"
 
 /*
- * OpenSSL, loaded when TLS is first needed. So a command without TLS starts
- * faster, and runs on machines that do not have OpenSSL.
+ * The functions of OpenSSL, which is loaded when TLS is first needed. So a
+ * command that needs no TLS starts faster, and runs on machines without
+ * OpenSSL.
  */
 #define INV_OPENSSL(F)                            \
 	F(ERR_clear_error)                        \

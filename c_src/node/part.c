@@ -52,8 +52,8 @@ static int open_part(const struct inv_part *p)
 }
 
 /*
- * Locks the part. Then checks that NAME.part is still this file, because
- * another process may have completed and renamed it before.
+ * Locks the part. Then checks that the name NAME.part still means this file:
+ * another program may have completed and renamed it before it was locked.
  */
 static int lock(const struct inv_part *p, struct stat *st, struct inv_err *err)
 {
@@ -153,8 +153,8 @@ int inv_part_append(struct inv_part *p, const void *bytes, size_t len,
 }
 
 /*
- * Renames the part. If the file system supports that, fails if NAME was created
- * meanwhile, instead of overwriting it.
+ * Renames the part to NAME. If NAME was created meanwhile, fails and does not
+ * overwrite it, if the file system supports that.
  */
 static int give_name(const struct inv_part *p)
 {
@@ -171,7 +171,7 @@ int inv_part_finish(struct inv_part *p, struct inv_err *err)
 		return fail(p, "write", err);
 	if (give_name(p) < 0)
 		return fail(p, "rename", err);
-	/* sync the name, too; fails on some file systems, without harm */
+	/* Sync the name, too. On some file systems that fails; no harm. */
 	(void)fsync(p->dir);
 	inv_part_close(p);
 	return 0;

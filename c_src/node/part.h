@@ -11,8 +11,8 @@
 /*
  * A file that is being fetched. Until it is complete, its name is NAME.part.
  *
- * The file is locked while it is open. If a process ends before its part is
- * complete, another process can continue the part. Only regular files of this
+ * The file is locked while it is open. If a program ends before its part is
+ * complete, another program can continue the part. Only regular files of this
  * user are opened, links are not followed, and no other file is overwritten.
  */
 struct inv_part {
@@ -24,11 +24,12 @@ struct inv_part {
 };
 
 /*
- * Opens the part of the file `name' in the directory `dir', a borrowed
- * descriptor. Returns 0 if `p' is open; p->size is the number of bytes from an
- * earlier fetch. INV_END: the complete file exists and has `whole' bytes.
- * INV_EBUSY: the complete file exists and has another size, or another process
- * is fetching it. INV_ETOOBIG: the name is too long. INV_EIO: other failures.
+ * Opens the part of the file `name', whose size is `whole', in the directory
+ * `dir', a borrowed descriptor. Returns 0 if `p' is open; p->size is then the
+ * number of bytes from an earlier fetch. INV_END: the complete file exists and
+ * has this size. INV_EBUSY: the complete file exists and has another size, or
+ * another program is fetching it. INV_ETOOBIG: the name is too long. INV_EIO:
+ * other failures.
  */
 int inv_part_open(struct inv_part *p, int dir, const char *prefix,
 		  const char *name, uint64_t whole, struct inv_err *err);

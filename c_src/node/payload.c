@@ -52,15 +52,17 @@ struct inv_blob inv_payload_file(const char *name)
 }
 
 /*
- * Up to e_machine, the ELF headers for 32 and 64 bits are equal. The files are
- * for this command's processor, so they have its byte order.
+ * Up to the field e_machine, the ELF headers for 32 and 64 bits are the same.
+ * The files are built for the processor of this command, so they have its byte
+ * order.
  */
 unsigned inv_payload_machine(void)
 {
 	uint16_t machine;
 
 	if (BLOB(nif).len < sizeof(Elf64_Ehdr))
-		return 0; /* built without the files: mk/payload.mk */
+		return 0; /* this command was built without the files
+			     (mk/payload.mk) */
 	memcpy(&machine, inv__payload_nif + offsetof(Elf64_Ehdr, e_machine),
 	       sizeof(machine));
 	return machine;

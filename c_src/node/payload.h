@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * The code that the command sends to nodes. It is part of the program
- * (mk/payload.mk, tools/payload.escript), so the command needs no other files,
- * and code and command always have the same version.
+ * The code that the command sends to nodes. It is contained in the command's
+ * executable (mk/payload.mk, tools/payload.escript). So the command needs no
+ * other files, and code and command always have the same version.
  *
  * All data are constant.
  */
@@ -24,28 +24,29 @@ struct inv_blob {
 const char *inv_payload_build(void);
 
 /*
- * Return the arguments of erl_eval:expr/5, in the external format without a
- * version byte. inv_payload_survey is for the survey (abi/control.h, section
- * 1). The other two are for loading the code (section 2); the caller inserts
- * the term Args between head and tail.
+ * Return the arguments of a call of erl_eval:expr/5 on the node, in the
+ * external format without a version byte. inv_payload_survey is for the survey
+ * (abi/control.h, section 1). The other two are for loading the code (section
+ * 2): the arguments are the head, a term Args from the caller, and the tail.
  */
 struct inv_blob inv_payload_survey(void);
 struct inv_blob inv_payload_boot_head(void);
 struct inv_blob inv_payload_boot_tail(void);
 
 /*
- * The name of the library that pushed code loads, which is built as
- * inviso_pushed.so.
+ * The name that the library has on a node to which the command has sent it. It
+ * is built as inviso_pushed.so.
  */
 #define INV_PAYLOAD_NIF "inviso_tracer.so"
 #define INV_PAYLOAD_SPOOL "inviso_spool"
 
-/* Returns one of the files above.  `data' is NULL if no file has this name. */
+/* Returns the file with this name, one of the two above.  In the result, `data'
+ * is NULL if no file has this name. */
 struct inv_blob inv_payload_file(const char *name);
 
 /*
- * Return the processor that the files are for: e_machine of ELF, and 32 or 64
- * bits.
+ * Return for which processor the files are built: e_machine of ELF, and 32 or
+ * 64 bits.
  */
 unsigned inv_payload_machine(void);
 unsigned inv_payload_bits(void);

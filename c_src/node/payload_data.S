@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data of payload.h: files that mk/payload.mk has made. A NUL ends the text
- * of the build.
+ * The data that payload.h describes: the contents of files that mk/payload.mk
+ * has made. A NUL follows the text of inv_payload_build.
  */
 	.macro	carry name, file
 	.globl	\name

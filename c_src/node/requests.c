@@ -23,7 +23,8 @@ static struct inv_request *new_request(const struct inv_dest *to)
 	return q;
 }
 
-/* Returns 0 if `n' more bytes can be queued.  The caller holds the lock. */
+/* Returns 0 if a request of `n' bytes can be queued now.  The caller has the
+ * lock. */
 static int may_send(const struct inv_conn *c, size_t n, struct inv_err *err)
 {
 	switch (c->state) {
@@ -45,8 +46,8 @@ static int may_send(const struct inv_conn *c, size_t n, struct inv_err *err)
 	return 0;
 }
 
-/* Queues a monitor of the destination, and the request. The caller holds the
- * lock. */
+/* Queues a monitor of the request's destination, and the request. The caller
+ * has the lock. */
 static int enqueue(struct inv_conn *c, struct inv_request *q,
 		   const struct inv_question *ask, struct inv_err *err)
 {
@@ -96,9 +97,9 @@ int inv_request_add(struct inv_conn *c, const struct inv_question *ask,
 }
 
 /*
- * Unlinks a request. If `gone' is false, queues the frame that ends its
- * monitor. If that fails, the monitor stays until the connection ends, which
- * does no harm. The caller holds the lock.
+ * Removes a request from the list. If `gone' is false, queues the frame that
+ * ends the request's monitor. If that fails, the monitor stays until the
+ * connection ends, which does no harm. The caller has the lock.
  */
 static struct inv_request *take_at(struct inv_conn *c, struct inv_request **at,
 				   bool gone)

@@ -14,14 +14,14 @@
 
 /*
  * getaddrinfo(3) can take very long and cannot be interrupted. So a separate
- * thread calls it; after the deadline the caller no longer waits for this
- * thread. The thread that uses this struct last frees it.
+ * thread calls it, and the caller waits for this thread only until the
+ * deadline. The last of the two threads that is done with this struct frees it.
  */
 struct lookup {
 	atomic_int users;
 	int done;	   /* eventfd that becomes readable when the lookup
 			      has ended */
-	atomic_bool known; /* true once the next three fields are set */
+	atomic_bool known; /* the next three fields are set */
 	int result;
 	int sys;
 	struct addrinfo *found;

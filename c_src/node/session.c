@@ -9,7 +9,8 @@
 #include "node/ask.h"
 #include "term/print.h"
 
-/* The system clock may be slewed by this much during a request. */
+/* If during a request the two clocks differ by at most this many nanoseconds,
+ * the system clock was only slewed, not set. */
 #define CLOCK_SET_NS 100000u
 
 /* --- asking --------------------------------------------------------------- */
@@ -90,7 +91,8 @@ void inv_session_read_ask(struct inv_ask *ask, const struct inv_session *s,
 
 /* --- answers -------------------------------------------------------------- */
 
-/* Reads a Status. If it is invalid, err has its text. */
+/* Reads a Status, which is skipped if `out' is NULL. If it is not valid, err
+ * has the whole answer as text. */
 static int take_status(struct inv_decode *d, struct inv_status *out,
 		       struct inv_err *err)
 {
@@ -105,7 +107,8 @@ static int take_status(struct inv_decode *d, struct inv_status *out,
 	return r;
 }
 
-/* Reads {ok, Pid, ...}, a tuple of `arity' elements. */
+/* Reads the answer {ok, Pid, ...}, a tuple of `arity' elements. Pid is that of
+ * the session. */
 static int take_session(const struct inv_ask *ask, struct inv_decode *d,
 			uint32_t arity, struct inv_session *out,
 			struct inv_err *err)
@@ -149,7 +152,7 @@ int inv_session_ok_got(const struct inv_ask *ask, struct inv_err *err)
 }
 
 /*
- * Returns true if the next term is a map, that is, a Status and not a failure.
+ * Returns true if the answer is a map: a Status, and not an error.
  */
 static bool is_map(const struct inv_decode *d)
 {
@@ -173,7 +176,8 @@ int inv_session_status_got(const struct inv_ask *ask, struct inv_status *out,
 			    inv_decode_ok(&d, 0, err);
 }
 
-/* Returns true if the command's system clock was set meanwhile. */
+/* Returns true if the command's system clock was set between the request and
+ * its answer. */
 static bool was_set(const struct inv_ask *ask)
 {
 	uint64_t real = ask->answered.real_ns - ask->sent.real_ns;
@@ -221,8 +225,8 @@ static int take_watermark(struct inv_decode *d, struct inv_followed *out)
 }
 
 /*
- * Returns true if the next term is {Bytes, Watermark, Status}.  The first
- * element distinguishes this from {error, Class, Text}.
+ * Returns true if the answer is {Bytes, Watermark, Status}, and not {error,
+ * Class, Text}: its first element is a binary.
  */
 static bool has_bytes(const struct inv_decode *d)
 {
@@ -286,7 +290,7 @@ static int take_file(struct inv_decode *d, void *arg,
 	return 0;
 }
 
-/* Reads a list up to its END token, and calls `take' for each element. */
+/* Reads a whole list, and calls `take' with the first token of each element. */
 static int each(struct inv_decode *d, void *out,
 		int (*take)(struct inv_decode *d, void *out,
 			    const struct inv_token *tok))
@@ -356,7 +360,7 @@ int inv_session_read_got(const struct inv_ask *ask, const uint8_t **bytes,
 
 #define COUNTERS_MAX 100000
 
-/* Reads the function M:F/A; its two atoms are the next tokens. */
+/* Reads the terms M, F and A, and appends M:F/A to `mfa'. */
 static int take_mfa(struct inv_decode *d, struct inv_buf *mfa)
 {
 	static const struct inv_print_opts how = { .unicode = true };

@@ -14,7 +14,7 @@
 #include "node/status.h"
 
 /*
- * Sessions on nodes: abi/control.h, sections 4 to 6.
+ * Requests to sessions on nodes (abi/control.h, sections 4 to 6).
  *
  * Every request is a pair of functions: inv_…_ask sends the request
  * (node/gather.h), inv_…_got decodes the answer. A _got function returns 0, the
@@ -23,7 +23,7 @@
  * INV_EREFUSED, INV_ENOTHING or INV_EREMOTE. Texts from nodes contain no
  * control characters.
  *
- * `ms' is the time limit for the answer; 0 means 5000.
+ * `ms' is the time limit for the answer in milliseconds; 0 means 5000.
  */
 enum inv_session_mode {
 	INV_MODE_LIVE = 0,
@@ -37,30 +37,30 @@ struct inv_strings {
 	size_t n;
 };
 
-/* Requests of sequential traces, which the specs of a session begin. */
+/* Options of a session that begins requests (sequential traces). */
 struct inv_session_seq {
-	int64_t label;	   /* label of the requests' tokens; equal on all
+	int64_t label;	   /* label of the requests' tokens; the same on all
 			      nodes */
 	uint64_t requests; /* how many may begin; 0: no limit */
-	uint64_t one_in;   /* of so many beginnings, one begins a request */
-	const char
-		*variable; /* of the specs, several with commas; NULL: none */
+	uint64_t one_in;   /* a sample: only one in this many requests begins */
+	const char *variable; /* names of variables of the specs, with commas in
+			      between; NULL: none */
 	struct inv_strings calls;
-	bool reset; /* remove all tokens at the end */
+	bool reset; /* remove all tokens when the session ends */
 };
 
 /* Options of a session that counts or times events instead of recording them.
- * Texts are atoms. */
+ * `of' and `by' are sent as atoms. */
 struct inv_session_count {
 	const char *of;	  /* events, times, values */
 	const char *by;	  /* function, process, caller, value, result, reason */
-	const char *expr; /* of values: the expression; otherwise NULL */
-	const char *key;  /* by value: the expression; otherwise NULL */
+	const char *expr; /* if `of' is values: their expression; or NULL */
+	const char *key;  /* if `by' is value: its expression; or NULL */
 	int64_t every_ms;
 };
 
-/* Rules for the calls of all functions: the node decides when a call ends
- * whether the call is recorded. */
+/* Rules for the calls of all functions. When a call ends, the node applies the
+ * rules, and records only calls that they pick (nif/decide.h). */
 struct inv_session_decide {
 	bool slow; /* record the calls that take at least min_ns */
 	uint64_t min_ns;
@@ -70,9 +70,9 @@ struct inv_session_decide {
 /* Options of a session that samples stacks; it has no specs. */
 struct inv_session_sample {
 	int64_t hz;
-	bool waiting; /* also of waiting processes */
-	int64_t most; /* stacks at a time, of running processes, and of waiting
-			 ones */
+	bool waiting; /* also sample stacks of waiting processes */
+	int64_t most; /* at each sampling, take at most this many stacks of
+			 running processes, and as many of waiting ones */
 };
 
 /* The arguments of inv_session_start_ask; call inv_session_opts_init first. */
@@ -92,14 +92,15 @@ struct inv_session_opts {
 	const char *payload;	   /* name of an atom; NULL: the node's
 				      default */
 	bool dry_run;
-	bool yes; /* trace many functions, and modules of OTP */
+	bool yes; /* also trace if there are many functions, or functions of
+		     OTP */
 	const struct inv_session_seq *seq;	 /* NULL: an ordinary trace */
 	const struct inv_session_count *count;	 /* NULL: events are recorded */
 	const struct inv_session_sample *sample; /* NULL: specs are traced */
 	struct inv_session_decide decide;
 	/*
-	 * values for the keys of abi/options.h; INV_UNSET means the node's
-	 * default
+	 * The values of the options in abi/options.h; INV_UNSET: the node's
+	 * default.
 	 */
 	int64_t number[INV_OPT_COUNT];
 };
@@ -107,15 +108,16 @@ struct inv_session_opts {
 void inv_session_opts_init(struct inv_session_opts *o);
 
 /*
- * The requests by which the log of a session learns how the node's clock
- * differs from the command's (INV_NOTE_CLOCK). Each request contains the times
- * at which the previous request was sent and answered.
+ * The state of the requests INV_VERB_CLOCK. From them the session notes in its
+ * log how the node's clock differs from the command's (INV_NOTE_CLOCK). Each
+ * request contains the times at which the previous request was sent and
+ * answered.
  */
 struct inv_session_clock {
 	uint64_t command; /* the command's number, from inv_session_clock_new */
 	uint32_t n;	  /* how many requests were sent so far */
 	uint64_t sent_ns; /* when the last request was sent; 0: none was sent */
-	uint64_t answered_ns;
+	uint64_t answered_ns; /* when the last request was answered */
 };
 
 /* A session that runs on a node. */
@@ -127,7 +129,7 @@ struct inv_session {
 
 void inv_session_start_ask(struct inv_ask *ask, struct inv_conn *c,
 			   const struct inv_session_opts *o, int ms);
-/* The caller releases `status' (node/status.h). It may be NULL. */
+/* The caller releases `status' (node/status.h). `status' may be NULL. */
 int inv_session_start_got(const struct inv_ask *ask, struct inv_session *out,
 			  struct inv_status *status, struct inv_err *err);
 
@@ -140,13 +142,13 @@ void inv_session_find_ask(struct inv_ask *ask, struct inv_conn *c,
 int inv_session_find_got(const struct inv_ask *ask, struct inv_session *out,
 			 struct inv_err *err);
 
-/* Requests without arguments. Each comment names the function that decodes the
- * answer. */
+/* Requests without arguments. The comment of each names the function that
+ * decodes the answer. */
 enum inv_session_verb {
 	INV_VERB_ALIVE = 0, /* inv_session_ok_got */
 	INV_VERB_STATUS,    /* inv_session_status_got */
-	INV_VERB_CLOCK,	    /* inv_session_clock_got: the status; the session
-			       notes the time in its log */
+	INV_VERB_CLOCK,	    /* inv_session_clock_got; the session notes the
+			       times of the request in its log */
 	INV_VERB_STOP,	    /* inv_session_status_got */
 	INV_VERB_FILES,	    /* inv_session_files_got */
 	INV_VERB_COUNTERS,  /* inv_session_counters_got */
@@ -160,22 +162,23 @@ void inv_session_ask(struct inv_ask *ask, const struct inv_session *s,
 int inv_session_ok_got(const struct inv_ask *ask, struct inv_err *err);
 int inv_session_status_got(const struct inv_ask *ask, struct inv_status *out,
 			   struct inv_err *err);
-/* Like inv_session_status_got; also prepares s->clock for the next request. */
+/* Like inv_session_status_got, for the answer to INV_VERB_CLOCK. Also stores
+ * the times of this request in s->clock, for the next one. */
 int inv_session_clock_got(const struct inv_ask *ask, struct inv_session *s,
 			  struct inv_status *out, struct inv_err *err);
 
-/* Returns a random number for a command. */
+/* Returns a random number, by which a session distinguishes commands. */
 uint64_t inv_session_clock_new(void);
 /* Requests at most max bytes of a live session's log, from offset on. */
 void inv_session_follow_ask(struct inv_ask *ask, const struct inv_session *s,
 			    uint64_t offset, uint32_t max, int ms);
 
 enum inv_watermark {
-	INV_WATERMARK_NONE = 0, /* the node has not said how far the log was
-				   sent */
-	/* all events before `ns', an Erlang monotonic time, were sent */
+	INV_WATERMARK_NONE = 0, /* the node has not said up to which time the
+				   log was sent */
+	/* All events before `ns', an Erlang monotonic time, were sent. */
 	INV_WATERMARK_AT,
-	/* the log is complete, and all of it was sent */
+	/* The log is complete, and all of it was sent. */
 	INV_WATERMARK_EOF,
 };
 
@@ -188,8 +191,8 @@ struct inv_followed {
 int inv_session_follow_got(const struct inv_ask *ask, struct inv_followed *out,
 			   struct inv_status *status, struct inv_err *err);
 
-/* The files of a stopped session. Names contain no '/' and do not begin with a
- * dot. */
+/* The files of a stopped session. Their names contain no '/' and do not begin
+ * with a dot. */
 #define INV_SESSION_FILES_MAX 4096
 #define INV_SESSION_FILE_NAME_MAX 255
 struct inv_session_file {
@@ -207,14 +210,14 @@ void inv_session_read_ask(struct inv_ask *ask, const struct inv_session *s,
 			  const char *name, uint64_t offset, uint32_t max,
 			  int ms);
 /*
- * Sets `*bytes', which are borrowed from the ask.  Returns INV_END at the end
- * of the file.
+ * Sets `*bytes' and `*len' to the bytes, which belong to the ask.  Returns
+ * INV_END at the end of the file.
  */
 int inv_session_read_got(const struct inv_ask *ask, const uint8_t **bytes,
 			 size_t *len, struct inv_err *err);
 
-/* The calls of one function, as the trace actions `count' and `time' count and
- * time them. */
+/* The counter of one function: how many calls the trace action `count' or
+ * `time' has counted, and their time. */
 struct inv_counter {
 	char *mfa; /* "lists:seq/2", in Erlang's syntax */
 	uint64_t calls;

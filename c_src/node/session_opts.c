@@ -46,7 +46,7 @@ static void put_numbers(struct inv_buf *e, const struct inv_session_opts *o,
 		}
 }
 
-/* Appends `key' and a map with the group's options. */
+/* Appends `key', and a map with the options of this group that are set. */
 static void put_group(struct inv_buf *e, const char *key,
 		      const struct inv_session_opts *o,
 		      enum inv_option_group group)
@@ -140,7 +140,7 @@ static void put_count(struct inv_buf *e, const struct inv_session_count *c)
 	inv_etf_int(e, c->every_ms);
 }
 
-/* {{MinNs | none, Failed}, none} */
+/* Appends the key `decide' and its value, {{MinNs | none, Failed}, none}. */
 static void put_decide(struct inv_buf *e, const struct inv_session_decide *d)
 {
 	inv_put_atom(e, "decide");

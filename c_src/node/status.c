@@ -37,7 +37,7 @@ static int read_lost(struct inv_decode *d, void *at)
 	return r < 0 ? r : inv_cursor_end(&d->c);
 }
 
-/* Reads a path, or the atom none. */
+/* Reads the path of the log, or the atom none. */
 static int read_log(struct inv_decode *d, void *at)
 {
 	struct inv_status *s = at;

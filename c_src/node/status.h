@@ -11,8 +11,9 @@
 
 /*
  * A session's Status (abi/control.h). Command and node may have different
- * versions: unknown keys are skipped, the values of missing keys are 0, "" or
- * -1, and some texts are shown as the node sends them.
+ * versions. So unknown keys are skipped, the values of missing keys are 0, ""
+ * or
+ * -1, and texts such as `mode' are stored as the node sends them.
  */
 
 struct inv_status_lost {
@@ -30,10 +31,10 @@ struct inv_status {
 	struct inv_texts notes;
 	/* limits; 0: no limit */
 	int64_t limit_events, limit_bytes, limit_rate, limit_ms;
-	char state[16]; /* arming, tracing, stopping, stopped, failed; "":
-			   missing */
-	char why[16];	/* why the session stopped; "" or "none": it has not
-			   stopped */
+	char state[16]; /* arming, tracing, stopping, stopped, failed; "": the
+			   key is missing */
+	char why[16];	/* why the session has stopped, or is stopping; "" or
+			   "none": it is not */
 	char text[512]; /* explains `why', with figures */
 	int code;	/* enum inv_code if the session failed; otherwise 0 */
 	/* the log's path on the node's machine; "": there is no log */
@@ -41,10 +42,12 @@ struct inv_status {
 	int64_t functions, processes, sensitive; /* how many functions and
 						  * processes the specs matched;
 						  * -1: unknown */
-	int64_t system; /* how many kinds of events the system monitor reports */
+	int64_t system; /* how many kinds of events the VM's system monitor
+			   reports */
 	int64_t idle;	/* how many specs match nothing on this node; such
 			 specs begin no requests */
-	/* requests of sequential traces; begun is -1 in other sessions */
+	/* How many requests (sequential traces) began; -1: the session begins
+	 * none. The next four fields are about such requests, too. */
 	int64_t begun;
 	uint64_t beyond;       /* requests that were not recorded, because of
 				  the limit or the sample */
@@ -52,20 +55,22 @@ struct inv_status {
 				  another node */
 	uint64_t others;       /* events whose token has another label than
 				  the session's */
-	int64_t held;	       /* processes that hold a token at the end; -1:
+	int64_t held;	       /* processes that have a token at the end; -1:
 			    unknown */
 	struct inv_texts list; /* of a dry run: lines that list the functions */
-	/* While arming: how many functions are armed, and of how many. */
+	/* In the state arming: on `armed' of `armed_of' functions the session
+	 * has set its patterns. */
 	int64_t armed, armed_of;
 	uint64_t produced, recorded, dropped, log_bytes;
 	char filter[512];	      /* "": no filter */
-	uint64_t filtered, undecided; /* events that the filter left out, and
-					 events for which it could not decide */
-	uint64_t redacted; /* how many values were recorded as a mark */
+	uint64_t filtered, undecided; /* how many events the filter left out,
+					 and how many it could not decide */
+	uint64_t redacted; /* how many values were replaced by a mark */
 	uint64_t left_out; /* calls, and ends of calls, that the bound on
 			      open calls left out (nif/bound.h) */
-	bool decides;	   /* at the ends of calls it decides which it records
-			 (nif/decide.h); the calls that it did not record: */
+	bool decides;	   /* rules pick calls when they end; the next fields
+			 are those of struct inv_decide_counts
+			 (nif/decide.h) */
 	uint64_t forgotten, unkept, unended, open, without_args;
 	struct inv_status_lost lost[INV_STATUS_LOST_MAX];
 	size_t n_lost;
@@ -75,8 +80,8 @@ struct inv_status {
 };
 
 /*
- * Reads the next term of `d', a Status.  The caller releases `out', also on
- * failure.
+ * Reads the next term of `d', a Status.  The caller releases `out', even if the
+ * result is an error.
  */
 int inv_status_decode(struct inv_decode *d, struct inv_status *out);
 void inv_status_release(struct inv_status *s);
@@ -90,10 +95,13 @@ bool inv_status_runs(const struct inv_status *s);
 bool inv_status_ended(const struct inv_status *s);
 
 /*
- * These return true if the session has stopped, or is stopping.
- * inv_status_has_why: for any reason. inv_status_stopped_by: for the reason
- * `why'. inv_status_protected: to protect the node, or because of the limit of
- * events a second.
+ * These return true if the session has stopped, or is stopping, for these
+ * reasons:
+ *
+ *	inv_status_has_why      every reason
+ *	inv_status_stopped_by   the reason `why'
+ *	inv_status_protected    to protect the node, or because of the limit of
+ *				events a second
  */
 bool inv_status_has_why(const struct inv_status *s);
 bool inv_status_stopped_by(const struct inv_status *s, const char *why);

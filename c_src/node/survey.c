@@ -20,7 +20,8 @@ void inv_survey_ask(struct inv_ask *ask, struct inv_conn *c, int ms)
 /* --- the answer ----------------------------------------------------------- */
 
 /*
- * Returns true for the node name of an inviso command, which cannot be traced.
+ * Returns true if the node name is that of an inviso command, which cannot be
+ * traced.
  */
 static bool ours(const char *node)
 {
@@ -31,8 +32,8 @@ static bool ours(const char *node)
 #define NODES_MAX 4096
 
 /*
- * Adds the connected nodes. Skips names with a comma and names that the parser
- * refuses: no real node has such a name.
+ * Adds the nodes that are connected with the node. Skips names with a comma,
+ * and names that the parser refuses: no real node has such a name.
  */
 static int add_others(struct inv_survey *out, const struct inv_texts *nodes)
 {
@@ -60,8 +61,8 @@ static int decode_nodes(struct inv_decode *d, struct inv_survey *out)
 }
 
 /*
- * Decodes the survey. A release is "25" or "27-rc1". Old releases such as
- * "R16B" become 0, and are refused later.
+ * Decodes the survey. A release is a text such as "25" or "27-rc1". For old
+ * releases such as "R16B", out->otp becomes 0; inv_survey_check refuses them.
  */
 static int decode(struct inv_decode *d, struct inv_survey *out)
 {

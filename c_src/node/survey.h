@@ -10,7 +10,8 @@
 #include "node/gather.h"
 #include "node/name.h"
 
-/* Data about a node that the command gets before it sends code to the node. */
+/* The survey of a node: data that the command asks for before it sends code to
+ * the node. */
 struct inv_survey {
 	unsigned otp;	  /* release, such as 25 */
 	char version[32]; /* version of erts, such as "13.1.5" */
@@ -20,8 +21,8 @@ struct inv_survey {
 	bool musl;	  /* the VM uses the C library musl */
 	unsigned machine; /* e_machine of ELF; 0: unknown */
 	/*
-	 * the visible and hidden nodes to which this node is connected, except
-	 * inviso commands
+	 * The other nodes to which this node is connected, visible and hidden
+	 * ones, except inviso commands.
 	 */
 	struct inv_node_names others;
 };
@@ -29,7 +30,8 @@ struct inv_survey {
 #define INV_OTP_MIN 25
 
 void inv_survey_ask(struct inv_ask *ask, struct inv_conn *c, int ms);
-/* Decodes the answer. The caller releases out, also on failure. */
+/* Decodes the answer. The caller releases out, even if the result is an
+ * error. */
 int inv_survey_got(const struct inv_ask *ask, struct inv_survey *out,
 		   struct inv_err *err);
 void inv_survey_release(struct inv_survey *s);

@@ -23,8 +23,8 @@ struct inv_tls_link {
 	const struct inv_openssl *o;
 	const struct inv_tls *tls;
 	SSL *ssl;
-	struct inv_err why; /* why the node refused; code 0: it gave no
-			       reason */
+	struct inv_err why; /* why TLS has failed; the code is 0 if the reason
+			       is not known */
 	char host[256];
 	bool shaken;
 };
@@ -39,7 +39,8 @@ void inv_tls_opts_init(struct inv_tls_opts *o)
 
 /* --- the client ----------------------------------------------------------- */
 
-/* OpenSSL's error for a file that cannot be read depends on its version. */
+/* Sets err to the reason why a file cannot be used. If the file cannot be read,
+ * OpenSSL's own text depends on its version, so the text is that of errno. */
 static int no_file(const struct inv_openssl *o, const char *what,
 		   const char *file, struct inv_err *err)
 {
@@ -52,7 +53,8 @@ static int no_file(const struct inv_openssl *o, const char *what,
 			   file, reason ? reason : "unknown error");
 }
 
-/* Without this, OpenSSL would ask for the password at the terminal. */
+/* Gives OpenSSL the password of the key. Without this function, OpenSSL would
+ * ask the user for it at the terminal. */
 static int give_password(char *out, int size, int writing, void *arg)
 {
 	const struct inv_tls_opts *opts = arg;
@@ -94,10 +96,10 @@ static int use_files(struct inv_tls *t, struct inv_err *err)
 
 /*
  * A node without TLS reads the first two bytes of TLS, 22 and 3, as the length
- * of a message, and waits 7 seconds for these 5635 bytes. So the command's
- * first message has more bytes: then such a node sees that the message does not
- * contain a node name, and closes the connection at once. The number of the
- * extension is one that servers must ignore (RFC 8701).
+ * of a message, and waits 7 seconds for these 5635 bytes. So the command makes
+ * its first message longer, with an extension. Then such a node sees at once
+ * that the message does not contain a node name, and closes the connection.
+ * Servers must ignore an extension with this number (RFC 8701).
  */
 #define LONG_EXTENSION 0x5a5a
 #define LONG_ENOUGH (22 << 8 | 3)
@@ -147,10 +149,10 @@ struct inv_tls *inv_tls_new(const struct inv_tls_opts *opts,
 			SSL_MODE_ENABLE_PARTIAL_WRITE |
 				SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
 			NULL);
-	/* Without this, SSL_read would not return while a node sends only
-	 * messages of TLS itself. */
+	/* In the mode SSL_MODE_AUTO_RETRY, SSL_read would not return as long as
+	 * a node sends only messages of TLS itself. */
 	o->SSL_CTX_ctrl(t->ctx, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, NULL);
-	/* A node that is killed sends no end of TLS (close_notify). */
+	/* A node that is killed does not send close_notify, the end of TLS. */
 	o->SSL_CTX_set_options(t->ctx, SSL_OP_IGNORE_UNEXPECTED_EOF |
 					       SSL_OP_NO_RENEGOTIATION);
 	o->SSL_CTX_add_custom_ext(t->ctx, LONG_EXTENSION, SSL_EXT_CLIENT_HELLO,
@@ -180,7 +182,7 @@ void inv_tls_free(struct inv_tls *t)
 
 /* --- errors --------------------------------------------------------------- */
 
-/* Returns the defect of the node's certificate as text. */
+/* Sets err to a message that says why the node's certificate is refused. */
 static int bad_certificate(const struct inv_tls_link *l, long result,
 			   struct inv_err *err)
 {
@@ -224,7 +226,8 @@ static int bad_certificate(const struct inv_tls_link *l, long result,
 	}
 }
 
-/* The node ended the connection with an alert. */
+/* Sets err to a message about the alert with which the node has ended the
+ * connection. */
 static int alerted(const struct inv_tls_link *l, int alert, const char *reason,
 		   struct inv_err *err)
 {
@@ -336,8 +339,8 @@ void inv_tls_link_free(struct inv_tls_link *l)
 }
 
 /*
- * OpenSSL puts errors into a queue of the thread, so the queue is emptied
- * before each call.
+ * OpenSSL puts errors into a queue, one for each thread. So the queue is
+ * emptied before each call of OpenSSL.
  */
 int inv_tls_shake(struct inv_tls_link *l, short *events, struct inv_err *err)
 {

@@ -21,12 +21,12 @@ struct inv_tls_opts {
 				      * this machine */
 	char password[256];	     /* password of the key */
 	bool verify;		     /* check the certificates of nodes */
-	bool verify_said;	     /* the options file says whether
-					`verify' is true */
+	bool verify_said;	     /* the options file has a value for
+					`verify' */
 	bool tls12;		     /* the versions of TLS that are allowed */
 	bool tls13;
-	int depth; /* how many further CAs may be between the CA in `ca' and
-		    * the certificate; -1: OpenSSL's default */
+	int depth; /* the maximum number of other CAs between the CA in `ca'
+		    * and the certificate; -1: OpenSSL's default */
 };
 
 /* Sets the default settings. */
@@ -34,18 +34,18 @@ void inv_tls_opts_init(struct inv_tls_opts *o);
 
 /*
  * Reads the part `client' of an ssl_dist_optfile, as erl does. Returns 0,
- * INV_EIO if the file cannot be read, INV_EINVAL if it is not valid or has an
- * option that is not known.
+ * INV_EIO if the file cannot be read, or INV_EINVAL if it is not valid or has
+ * an unknown option.
  */
 int inv_tls_optfile(struct inv_tls_opts *o, const char *file,
 		    struct inv_err *err);
-/* Does the same with the contents of an ssl_dist_optfile. */
+/* Like inv_tls_optfile; `text' has the contents of the file. */
 int inv_tls_optfile_parse(struct inv_tls_opts *o, const char *text,
 			  struct inv_err *err);
 
 /*
- * The settings that all connections of a client share. Several threads may use
- * the struct at the same time.
+ * The TLS settings that all connections of the command share. Several threads
+ * may use the struct at the same time.
  */
 struct inv_tls;
 
@@ -60,28 +60,29 @@ void inv_tls_free(struct inv_tls *t);
 struct inv_tls_link;
 
 /*
- * Makes a connection over a connected socket. `host' is the host for which the
- * certificate must be.
+ * Makes a TLS connection over a connected socket. The node's certificate must
+ * be for `host'.
  */
 struct inv_tls_link *inv_tls_link_new(struct inv_tls *t, int fd,
 				      const char *host, struct inv_err *err);
 void inv_tls_link_free(struct inv_tls_link *l);
 
 /*
- * Continues the handshake. Returns 0 when it is complete; INV_END: wait for the
- * events in `*events' (of poll); INV_EUNREACHABLE: the node does not speak TLS;
- * INV_EREFUSED: one side refuses the other's certificate.
+ * Continues the handshake. Returns 0 when it is complete. INV_END: call it
+ * again after the poll(2) events in `*events'. INV_EUNREACHABLE: the node does
+ * not speak TLS. INV_EREFUSED: one side refuses the other's certificate.
  */
 int inv_tls_shake(struct inv_tls_link *l, short *events, struct inv_err *err);
 
-/* Send and receive as inv_wire_send and inv_wire_recv do. */
+/* Like inv_wire_send and inv_wire_recv. */
 int inv_tls_send(struct inv_tls_link *l, const void *bytes, size_t *n,
 		 int *sys);
 int inv_tls_recv(struct inv_tls_link *l, void *bytes, size_t *n, int *sys);
-/* Returns true if received bytes wait in memory, which poll does not show. */
+/* Returns true if received bytes wait in memory, where poll(2) does not see
+ * them. */
 bool inv_tls_has_bytes(const struct inv_tls_link *l);
-/* Returns true if sending or receiving failed because of TLS, such as an alert of
- * the node, and sets err to the reason. */
+/* Returns true if sending or receiving has failed because of TLS, for example
+ * because the node has sent an alert. Sets err to the reason. */
 bool inv_tls_why(const struct inv_tls_link *l, struct inv_err *err);
 /* Tells the node that the connection ends (close_notify). */
 void inv_tls_finish(struct inv_tls_link *l);

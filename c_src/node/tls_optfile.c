@@ -15,7 +15,7 @@
 /* --- values --------------------------------------------------------------- */
 
 /* Copies the text of a string or binary. Returns false if the term is neither,
- * has a byte 0, or is too long. */
+ * or the text contains a byte 0 or is too long. */
 static bool text_of(inv_word t, char *out, size_t size)
 {
 	const inv_word *bits = inv_box_of(t, INV_BOX_BITS);
@@ -41,7 +41,7 @@ static bool text_of(inv_word t, char *out, size_t size)
 	return t == INV_NIL && n > 0;
 }
 
-/* Returns the elements of a pair {Key, Value}. */
+/* Reads a pair {Key, Value}, whose key is an atom. */
 static bool pair_of(inv_word t, inv_word *key, inv_word *value)
 {
 	const inv_word *b = inv_box_of(t, INV_BOX_TUPLE);
@@ -60,8 +60,9 @@ static void name_of(inv_word atom, char *out, size_t size)
 	inv_plain_text(out, size, inv_box_ptr(b, 1), inv_box_n(b));
 }
 
-/* Returns true if a pair before the cell `at' has the same key. Erlang takes
- * the first pair and people expect the last, so such a file is refused. */
+/* Returns true if a pair before the cell `at' of the list has the same key.
+ * Such a file is refused: Erlang would use the first pair, but people expect
+ * the last one. */
 static bool is_repeated(inv_word list, inv_word at, inv_word key)
 {
 	const inv_word *k = inv_box_of(key, INV_BOX_ATOM);
@@ -100,8 +101,8 @@ static bool is_one_of(inv_word key, const char *const *names)
 
 /* --- options -------------------------------------------------------------- */
 
-/* Options that are ignored: they have no effect on a client, or restrict what
- * both sides may agree on, for which the node has its own list. */
+/* Options that are ignored. Some have no effect on a client. Others restrict
+ * what client and node may agree on; the node has its own options for that. */
 static const char *const without_effect[] = {
 	"ciphers",
 	"client_renegotiation",
@@ -276,7 +277,7 @@ int inv_tls_optfile_parse(struct inv_tls_opts *o, const char *text,
 
 	if (!words)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
-	/* the default of OTP 25, if the file does not say */
+	/* OTP 25's default, if the file has no value. */
 	o->verify = false;
 	r = inv_tree_parse(&h, text, &list, err);
 	if (r == 0)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library of the module inviso_tracer on a node to which inviso was pushed.
- * On such a node, the module also has the functions of inviso_engine, so that
- * the node unloads one module and not two (docs/decisions/0513). The tracer
- * that the VM calls is {inviso_tracer, State}. State shows whether the engine
- * or a single tracer of inviso gets an event.
+ * The library of the module inviso_tracer on a node to which a command has sent
+ * inviso's code. On such a node, the module also has the functions of
+ * inviso_engine, so that the node unloads one module and not two
+ * (docs/decisions/0513). The tracer that the VM calls is {inviso_tracer,
+ * State}. State says whether the event is for the engine or for a tracer of
+ * inviso_tracer.
  */
 #include <erl_nif.h>
 #include <stdbool.h>
@@ -15,8 +16,9 @@
 #include "nif/nif.h"
 
 /*
- * The engine's states. The handle of a tracer is larger (nif/tracer.h). They are
- * immediate terms, so they are compared as words.
+ * The engine's two values of State. A tracer's State is its handle, which is
+ * larger than both (nif/tracer.h). All are immediate terms, so they can be
+ * compared as words.
  */
 static ERL_NIF_TERM engine;
 static ERL_NIF_TERM engine_meta;

@@ -6,7 +6,7 @@
 #include "base/varint.h"
 #include "ring/layout.h"
 
-/* The parts of the commit word, from one load. */
+/* The parts of a packet's commit word, which is loaded once. */
 struct commit {
 	uint32_t ev;
 	uint32_t def;
@@ -28,7 +28,7 @@ int inv_consumer_init(struct inv_consumer *c, void *map, uint64_t len,
 	c->ring = inv_layout_ring(map, i);
 	/*
 	 * Each field is read once, and the copy is checked, because another
-	 * process may change the field at any time.
+	 * program may change the field in the shared memory.
 	 */
 	off = c->ring->slots_off;
 	c->n_slots = c->ring->n_slots;
@@ -53,22 +53,22 @@ int inv_consumer_init(struct inv_consumer *c, void *map, uint64_t len,
 	c->pos.damaged = load(&c->ring->damaged);
 	if (c->pos.seq == 0)
 		c->pos.seq = 1;
-	/* A predecessor may have died while it held a packet. */
+	/* An earlier spooler may have died without releasing a packet. */
 	inv_consumer_release(c);
 	return 0;
 }
 
 uint64_t inv_consumer_top(const struct inv_consumer *c)
 {
-	/* Acquire: pairs with the producer's release, so that this thread sees
-	 * all earlier packets complete. */
+	/* Acquire: pairs with the producer's release store to `seq', so that
+	 * this thread sees all earlier packets complete. */
 	return atomic_load_explicit(&c->ring->seq, memory_order_acquire);
 }
 
 void inv_consumer_release(struct inv_consumer *c)
 {
-	/* Release: pairs with the producer's load of `hold', so that the
-	 * producer overwrites the packet only after this thread has read it. */
+	/* Release: pairs with the producer's load of `hold'. So the producer
+	 * overwrites the packet only after this thread has read it. */
 	atomic_store_explicit(&c->ring->hold, 0, memory_order_release);
 }
 
@@ -112,9 +112,9 @@ static struct inv_ring_slot *slot_of(const struct inv_consumer *c, uint64_t seq)
 }
 
 /*
- * For keep => newest: asks the producer not to overwrite packet `seq'. Returns
- * true if the producer had not begun to overwrite it (see next_not_held() in
- * producer.c).
+ * For keep => newest: sets the hold, so that the producer does not overwrite
+ * packet `seq'. Returns true if the producer has not begun to overwrite it
+ * (next_not_held() in producer.c).
  */
 static bool hold(struct inv_consumer *c, uint64_t seq)
 {
@@ -143,8 +143,8 @@ static void step(struct inv_ring_pos *pos, uint64_t seq)
 }
 
 /*
- * Returns true if the slot's fields agree with each other and with the
- * position.
+ * Returns true if the fields of the packet's slot do not contradict each other
+ * or the position.
  */
 static bool slot_is_sound(const struct inv_consumer *c,
 			  const struct inv_ring_slot *slot,
@@ -164,10 +164,11 @@ static bool slot_is_sound(const struct inv_consumer *c,
 }
 
 /*
- * Sets f->dropped. When a packet is opened, its slot gets a copy of the ring's
- * counts. The packet's first fragment reports this copy. Later fragments report
- * the copy in the next packet's slot, or the ring's current counts. Counts only
- * increase, so a later fragment never reports less than the first.
+ * Sets f->dropped, the counts of lost events. When a packet is opened, its slot
+ * gets a copy of the ring's counts. The packet's first fragment has this copy.
+ * Later fragments have the copy in the next packet's slot, or the ring's
+ * current counts. Counts only increase, so a later fragment never has less than
+ * the first.
  */
 static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 			 const struct inv_ring_slot *slot, bool open)
@@ -179,8 +180,9 @@ static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 	if (!open && f->ev_off > 0) {
 		from = slot_of(c, f->seq + 1);
 		/*
-		 * keep => newest: the next packet may be overwritten during the
-		 * read, so use the ring's current counts.
+		 * With keep => newest, the producer may overwrite the next
+		 * packet while this thread reads it. So use the ring's current
+		 * counts.
 		 */
 		now = c->keep == INV_KEEP_NEWEST ||
 		      atomic_load_explicit(&from->seq, memory_order_acquire) !=
@@ -192,8 +194,8 @@ static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 }
 
 /*
- * Adds up the times of the records in [p, end). Returns false if a record is
- * invalid.
+ * Adds the times of the records in [p, end) to *ns; each is relative to that of
+ * the record before. Returns false if a record is invalid.
  */
 static bool add_times(const uint8_t *p, const uint8_t *end, uint64_t *ns)
 {
@@ -219,8 +221,8 @@ static uint32_t large_of(const struct inv_ring_slot *slot)
 	return atomic_load_explicit(&slot->large, memory_order_relaxed);
 }
 
-/* Returns true if packet `seq' is complete, although it is the newest: it has
- * its only event, in a large slot. */
+/* Returns true if packet `seq' has its event in a large slot. Such a packet
+ * gets no other event, so it is complete even if it is the newest one. */
 static bool has_large(const struct inv_ring_slot *slot, uint64_t seq)
 {
 	return atomic_load_explicit(&slot->seq, memory_order_acquire) == seq &&
@@ -229,7 +231,7 @@ static bool has_large(const struct inv_ring_slot *slot, uint64_t seq)
 }
 
 /*
- * Sets the bytes of *f to those in a large slot. Returns 0, INV_EDAMAGED, or
+ * Sets the bytes of *f to those in large slot i. Returns 0, INV_EDAMAGED, or
  * INV_END if the event was overwritten.
  */
 static int find_large(const struct inv_consumer *c, uint32_t i,
@@ -244,7 +246,7 @@ static int find_large(const struct inv_consumer *c, uint32_t i,
 		return c->keep == INV_KEEP_NEWEST ? INV_END : INV_EDAMAGED;
 	large = inv_large_at(&c->large, i);
 	/* Each length is read once, and the copy is checked, because another
-	 * process may change it. */
+	 * program may change the length in the shared memory. */
 	f->ev_len = *(const volatile uint32_t *)&large->ev;
 	f->def_len = *(const volatile uint32_t *)&large->def;
 	if (f->ev_len > len || f->def_len > len - f->ev_len)
@@ -254,7 +256,8 @@ static int find_large(const struct inv_consumer *c, uint32_t i,
 	return 0;
 }
 
-/* Sets the bytes of *f, from f->ev_off on. Returns the same as find_large. */
+/* Sets the bytes of *f to the packet's bytes from f->ev_off on, or to those in
+ * its large slot. Returns the same codes as find_large. */
 static int find_bytes(const struct inv_consumer *c,
 		      const struct inv_ring_slot *slot,
 		      const struct commit *now, struct inv_fragment *f)
@@ -271,9 +274,9 @@ static int find_bytes(const struct inv_consumer *c,
 }
 
 /*
- * Takes events from the packet at `pos', which the producer does not overwrite
- * during the call. Returns 0 and sets *f if the packet has new events, INV_END
- * if it has none, INV_EDAMAGED if the packet is invalid.
+ * Takes events from the packet at `pos'. The producer must not overwrite the
+ * packet during the call. Returns 0 and sets *f if the packet has new events,
+ * INV_END if it has none, INV_EDAMAGED if the packet is invalid.
  */
 static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 		     bool open, const struct inv_ring_pos *pos,
@@ -283,12 +286,13 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 	struct commit now;
 	int r;
 
-	/* Acquire: pairs with the producer's release, so that this thread sees
-	 * all committed bytes. */
+	/* Acquire: pairs with the producer's release store to `commit', so that
+	 * this thread sees all committed bytes. */
 	word = atomic_load_explicit(&slot->commit, memory_order_acquire);
 	now = (struct commit){ INV_COMMIT_EV(word), INV_COMMIT_DEF(word),
 			       INV_COMMIT_N(word) };
-	/* The event may have been committed since the caller looked. */
+	/* The event in the large slot may have been committed only now. The
+	 * packet is then complete. */
 	if (now.n && large_of(slot))
 		open = false;
 	if (!slot_is_sound(c, slot, pos, &now))
@@ -304,8 +308,8 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 	f->n_events = (uint32_t)(slot->first_event + now.n - f->first_event);
 	f->ev_off = (uint32_t)pos->off;
 	f->begin_ns = slot->begin_ns;
-	/* The first record's time is relative to that of the record before, which
-	 * is in an earlier fragment. */
+	/* The time of the fragment's first record is relative to that of the
+	 * record before, which is in an earlier fragment of the packet. */
 	if (!add_times(slot->data, slot->data + pos->off, &f->begin_ns))
 		return INV_EDAMAGED;
 	f->end_ns = load(&slot->end_ns);
@@ -364,8 +368,8 @@ int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned take,
 			continue;
 		}
 		if (atomic_load_explicit(&slot->seq, memory_order_acquire) !=
-		    pos.seq) { /* the producer skipped this number, or the slot
-				  is damaged */
+		    pos.seq) { /* the producer has skipped this number, or the
+				  slot is damaged */
 			step(&pos, pos.seq + 1);
 			continue;
 		}

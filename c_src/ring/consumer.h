@@ -9,10 +9,10 @@
 #include "ring/large.h"
 
 /*
- * The reading half of one ring.  Only one thread of one process uses it at a
+ * The reading half of one ring.  Only one thread of one program uses it at a
  * time; the lock on the shared memory ensures this (spool/attach.h). The
- * consumer does not trust the producer: invalid packets are skipped and counted
- * as damaged.
+ * consumer does not trust the producer: it skips invalid packets, and counts
+ * their events as damaged.
  *
  *	limit = inv_consumer_top(c);
  *	while (!inv_consumer_next(c, limit, INV_TAKE_OPEN, &f)) {
@@ -24,13 +24,14 @@
  */
 
 /*
- * How far a ring has been read, and what happened to the events before that
- * position. event = overwritten + recorded + unwritten + damaged, unless
- * another process has corrupted the memory.
+ * How far a ring has been read, and how many of the events before that position
+ * were overwritten, written to the log (`recorded'), and so on. event =
+ * overwritten + recorded + unwritten + damaged, unless another program has
+ * corrupted the memory.
  */
 struct inv_ring_pos {
-	uint64_t seq;	/* packet to read next, from 1 */
-	uint64_t off;	/* bytes of that packet's events already read */
+	uint64_t seq;	/* number of the packet to read next, from 1 */
+	uint64_t off;	/* how many bytes of its events were read already */
 	uint64_t event; /* number of the next event to read */
 	uint64_t overwritten;
 	uint64_t recorded;
@@ -47,13 +48,13 @@ struct inv_consumer {
 	uint32_t keep;
 	uint32_t index; /* number of the ring */
 	struct inv_larges large;
-	bool spoiled; /* a damaged packet was skipped: the next missing events
-			 count as damaged */
+	bool spoiled; /* a damaged packet was skipped, so missing events at this
+			 position count as damaged, not as overwritten */
 	struct inv_ring_pos pos;
 };
 
 /*
- * Whole events of one packet, and the packet's definitions, to which the events
+ * Complete events of one packet, and the definitions to which these events
  * refer. ev and def point into the ring. They are valid until
  * inv_consumer_advance or inv_consumer_release is called.
  */
@@ -63,7 +64,8 @@ struct inv_fragment {
 	uint64_t begin_ns; /* monotonic time to which the first event's time
 			      is relative */
 	uint64_t end_ns;
-	uint32_t n_events; /* 0: notes; if ev_len is 0, only a new position */
+	uint32_t n_events; /* 0: the records are notes. If ev_len is 0, too,
+			      there are no records, only a new position */
 	uint32_t ev_off;   /* offset of ev from the packet's first event, in
 			      bytes */
 	const uint8_t *ev; /* the records: events, or notes if n_events is 0 */
@@ -76,22 +78,22 @@ struct inv_fragment {
 };
 
 enum inv_take {
-	INV_TAKE_OPEN = 1u << 0, /* also take the committed events of an open
-				    packet */
-	INV_TAKE_LAST = 1u << 1, /* the producer has ended: an invalid open
-				    packet will not become valid */
+	INV_TAKE_OPEN = 1u << 0, /* also take the committed events of a packet
+				    to which the producer still appends */
+	INV_TAKE_LAST = 1u << 1, /* the producer has ended: do not wait for an
+				    invalid open packet to become valid */
 };
 
 /*
  * Returns 0, or INV_EDAMAGED if ring i does not lie within the len bytes at
- * map, which have passed inv_layout_check().
+ * map. For these bytes, inv_layout_check() must have returned 0.
  */
 int inv_consumer_init(struct inv_consumer *c, void *map, uint64_t len,
 		      uint32_t i);
 
 /*
- * Returns the number of the newest packet. A pass over the ring stops there, so
- * that it ends even if the producer continues.
+ * Returns the number of the newest packet. A pass over the ring stops at this
+ * packet, so that it ends even if the producer continues.
  */
 uint64_t inv_consumer_top(const struct inv_consumer *c);
 
@@ -100,17 +102,18 @@ uint64_t inv_consumer_top(const struct inv_consumer *c);
  * `take' is a set of flags of enum inv_take. Returns 0, or INV_END if there are
  * no such events.
  *
- * With keep => newest the producer does not overwrite the packet of *f until
- * the next call of this function or of inv_consumer_release. If the caller does
- * not advance, the next call returns the same events and possibly more. With
- * keep => newest the next call may return a later packet instead.
+ * With keep => newest (a flight recorder) the producer does not overwrite the
+ * packet of *f until the next call of this function or of inv_consumer_release.
+ * If the caller does not call inv_consumer_advance, the next call returns the
+ * same events, and possibly more of the packet. With keep => newest it may
+ * return a later packet instead.
  */
 int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned take,
 		      struct inv_fragment *f);
 
 /*
- * Sets the position in *c, which only this process uses. inv_journal_commit
- * sets the position in the ring, which frees slots for the producer.
+ * Sets the position in *c, which is not in shared memory. inv_journal_commit
+ * sets the position in the ring, and thereby frees slots for the producer.
  */
 static inline void inv_consumer_advance(struct inv_consumer *c,
 					const struct inv_ring_pos *next)
@@ -120,16 +123,17 @@ static inline void inv_consumer_advance(struct inv_consumer *c,
 	c->pos = *next;
 }
 
-/* Allows the producer to overwrite the packet that was read. */
+/* Allows the producer to overwrite the packet that inv_consumer_next has
+ * returned. */
 void inv_consumer_release(struct inv_consumer *c);
 
 /* Returns true if more than half of the ring's packets wait to be read. */
 bool inv_consumer_is_behind(const struct inv_consumer *c);
 
 /*
- * Returns true if the n events fill exactly the len bytes at ev, and the
- * definitions fill exactly the def_len bytes at def. Checks the lengths, not
- * the contents.
+ * Returns true if n events fill exactly the len bytes at ev, and definitions
+ * fill exactly the def_len bytes at def. Checks only the lengths of the
+ * records, not their contents.
  */
 bool inv_fragment_is_sound(const uint8_t *ev, uint32_t len, uint32_t n,
 			   const uint8_t *def, uint32_t def_len);

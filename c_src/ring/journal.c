@@ -6,8 +6,8 @@
 
 /*
  * Stores v with release order, which keeps this store after all earlier stores
- * of the program. So if this process is killed, its successor finds the stores
- * up to some point, and none after it.
+ * of the program. If this spooler is killed, the next spooler finds all stores
+ * up to one of these, and none after it.
  */
 static void put(_Atomic uint64_t *p, uint64_t v)
 {
@@ -26,8 +26,8 @@ void inv_log_pos_load(const struct inv_ring_ctl *ctl, struct inv_log_pos *log)
 
 /*
  * Copies the journal's values to the ring and the control page. Stores read_seq
- * last, because that store frees the slot and read_seq is the only one of these
- * fields that the producer reads.
+ * last: it is the only one of these fields that the producer reads, and it
+ * frees the slot.
  */
 static void apply(struct inv_ring_ctl *ctl)
 {
@@ -55,7 +55,8 @@ static void apply(struct inv_ring_ctl *ctl)
 	}
 	INV_TESTPOINT("journal.applied");
 	atomic_store_explicit(&ctl->journal.valid, 0, memory_order_release);
-	/* Keeps the plain stores of the next journal entry after this store. */
+	/* The compiler must not move the plain stores of the next journal entry
+	 * in front of this store. */
 	atomic_signal_fence(memory_order_seq_cst);
 	INV_TESTPOINT("journal.done");
 }

@@ -8,20 +8,21 @@
 #include "ring/consumer.h"
 
 /*
- * Moves the positions in ring and log together, even if the spooler dies at any
- * instruction:
+ * Moves the positions in ring and log together, so that no event is lost or
+ * written twice, at whichever instruction the spooler dies:
  *
- *  1. the spooler writes the bytes to the log file, after log_off
+ *  1. the spooler writes the packet to the log file, from offset log_off on
  *  2. it stores the new positions in the journal and sets `valid'
  *  3. it copies the new positions to the ring and the control page
  *  4. it clears `valid'
  *
  * If the spooler died before step 2, its successor truncates the file to
- * log_off and takes the packet from the ring again. If the spooler died later,
- * the successor repeats step 3 with inv_journal_redo().
+ * log_off and takes the packet from the ring again. If the spooler died between
+ * steps 2 and 4, the successor repeats step 3 with inv_journal_redo().
  */
 
-/* The state of the log. The control page has fields of the same names. */
+/* The state of the log. In the control page, these fields are log_file,
+ * log_off, log_bytes and anchors_done. */
 struct inv_log_pos {
 	uint32_t file;
 	uint64_t off;
@@ -39,9 +40,9 @@ void inv_journal_commit(struct inv_ring_ctl *ctl, uint32_t ring,
 			const struct inv_log_pos *log);
 
 /*
- * Does steps 3 and 4 if a predecessor died before it completed them. `n_rings'
- * is the checked number of rings; a journal entry for a ring beyond them is
- * ignored.
+ * Does steps 3 and 4 if the previous spooler died before it completed them.
+ * `n_rings' is the number of rings that inv_layout_check found; a journal entry
+ * for a ring with a higher number is ignored.
  */
 void inv_journal_redo(struct inv_ring_ctl *ctl, uint32_t n_rings);
 

@@ -31,8 +31,9 @@ static const struct inv_ring_head *ring_of(void *map, uint64_t owner)
 	return i < ctl->n_rings ? inv_layout_ring(map, i) : NULL;
 }
 
-/* Returns true if the consumer has read the packet, or, with keep => newest, the
- * packet's own slot has been overwritten. */
+/* Returns true if the event of the packet `owner' is not needed any more: the
+ * consumer has read the packet, or (with keep => newest) the producer has
+ * overwritten it. */
 static bool is_over(void *map, const struct inv_ring_ctl *ctl, uint64_t owner)
 {
 	const struct inv_ring_head *ring = ring_of(map, owner);
@@ -50,10 +51,10 @@ static bool is_over(void *map, const struct inv_ring_ctl *ctl, uint64_t owner)
 }
 
 /*
- * Exchanges the owner, and with keep => newest checks afterwards that the
- * consumer does not hold the old owner. Both accesses, and those of the consumer
- * (it stores the hold and then loads the owner), are seq_cst, so at least one
- * side sees the other's store.
+ * Makes `mine' the owner of the slot if it is still `was'. With keep => newest,
+ * afterwards checks that the consumer does not hold the old owner's packet. The
+ * consumer stores its hold and then loads the owner. All four accesses are
+ * seq_cst, so at least one of the two sees the other's store.
  */
 static bool take(struct inv_ring_large *s, void *map,
 		 const struct inv_ring_ctl *ctl, uint64_t was, uint64_t mine)
@@ -75,8 +76,9 @@ static bool take(struct inv_ring_large *s, void *map,
 	return false;
 }
 
-/* Finds the slot with the oldest event that is not older than *ns. Returns its
- * number, or -1, and sets *ns to the time after this event. */
+/* Among the slots whose events are not older than *ns, finds the one with the
+ * oldest event. Returns its number, or -1. Sets *ns to the time after this
+ * event, so that the next call finds another slot. */
 static int oldest(const struct inv_larges *l, uint64_t *ns)
 {
 	uint64_t least = UINT64_MAX;
@@ -120,7 +122,8 @@ int inv_large_claim(const struct inv_larges *l, void *map, uint32_t ring,
 		    take(s, map, ctl, owner, mine))
 			return (int)((ring + i) % l->n);
 	}
-	/* The first may be held, and another thread may take the second. */
+	/* Three attempts: the consumer may hold the packet of the first slot,
+	 * and another thread may take the second one. */
 	for (tries = 0; ctl->keep == INV_KEEP_NEWEST && tries < 3; tries++) {
 		int at = oldest(l, &ns);
 

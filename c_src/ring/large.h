@@ -14,15 +14,16 @@
  */
 struct inv_larges {
 	uint8_t *base; /* where slot 0 begins */
-	uint32_t n;    /* how many large slots there are; 0: none */
+	uint32_t n;    /* how many large slots the mapping has */
 	uint32_t bytes;
-	uint32_t
-		data_len; /* bytes of a slot for an event and its definitions */
+	uint32_t data_len; /* how many bytes of a slot are for an event and its
+			     definitions */
 };
 
 /* The mapping must have passed inv_layout_check, or come from
- * inv_layout_add_large. `len' is its length: other processes may have changed
- * the numbers since the check, so if they do not fit, there are no slots. */
+ * inv_layout_add_large. `len' is its length. Another program may have changed
+ * the numbers in the mapping since the check; if the slots then exceed `len',
+ * l->n becomes 0. */
 void inv_larges_init(struct inv_larges *l, void *map, uint64_t len);
 
 static inline struct inv_ring_large *inv_large_at(const struct inv_larges *l,
@@ -32,9 +33,10 @@ static inline struct inv_ring_large *inv_large_at(const struct inv_larges *l,
 }
 
 /*
- * Claims a slot for the packet `seq' of ring `ring'. Returns its number, or -1
- * if none is free. With keep => newest, takes the slot with the oldest event if
- * none is free, but never one that is being written, or whose packet is held.
+ * Claims a slot for the packet `seq' of ring `ring'. Returns the slot's number,
+ * or -1 if no slot is free. With keep => newest (a flight recorder), if no slot
+ * is free, takes the slot with the oldest event. It never takes a slot that a
+ * thread is writing, or whose packet the spooler is reading.
  */
 int inv_large_claim(const struct inv_larges *l, void *map, uint32_t ring,
 		    uint64_t seq);
@@ -42,13 +44,14 @@ int inv_large_claim(const struct inv_larges *l, void *map, uint32_t ring,
 /* Gives back a slot that was claimed, if no event was written to it. */
 void inv_large_abandon(const struct inv_larges *l, uint32_t i);
 
-/* Gives the claimed slot, which has the event, to the packet. Call it before the
- * packet is committed. */
+/* Gives the claimed slot to the packet, after the event was written to the
+ * slot. Call it before the packet is committed. */
 void inv_large_finish(const struct inv_larges *l, uint32_t i, uint32_t ring,
 		      uint64_t seq, uint64_t now);
 
-/* Returns true if the slot still belongs to the packet. With keep => newest the
- * caller holds the packet. */
+/* Returns true if the slot still belongs to the packet. With keep => newest,
+ * the caller must have set the ring's hold to the packet, so that the producer
+ * does not overwrite it. */
 static inline bool inv_large_is_of(const struct inv_larges *l, uint32_t i,
 				   uint32_t ring, uint64_t seq)
 {

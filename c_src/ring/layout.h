@@ -7,8 +7,9 @@
 #include "abi/ring.h"
 
 /*
- * The layout of the memory described in abi/ring.h. The functions allocate
- * nothing and make no system calls. The VM and the spooler use them.
+ * The layout of the shared memory that abi/ring.h describes. The functions
+ * allocate nothing and make no system calls. The VM's library and the spooler
+ * use them.
  */
 
 /*
@@ -23,27 +24,28 @@ uint64_t inv_layout_len(uint32_t n_rings, const uint32_t *n_slots,
 /*
  * Sets the layout fields of the control page and of the ring heads. map has
  * inv_layout_len() bytes, all zero. The caller then sets the tracer's data and
- * the spooler's options, and calls inv_layout_publish(), which sets magic.
+ * the spooler's options, and calls inv_layout_publish(), which sets `magic': a
+ * spooler accepts the mapping from then on.
  */
 void inv_layout_init(void *map, uint32_t n_rings, const uint32_t *n_slots,
 		     uint32_t packet_bytes, enum inv_keep keep);
 void inv_layout_publish(void *map);
 
 /*
- * n large slots of `bytes' each. inv_layout_large_len returns the bytes that
- * they add to the mapping; 0: a number is out of range (n is at most
- * INV_LARGE_MAX; `bytes' is a multiple of 4096, and more than a packet can
- * have). Call inv_layout_add_large after inv_layout_init.
+ * These add n large slots of `bytes' bytes each. inv_layout_large_len returns
+ * how many bytes the slots add to the mapping, or 0 if a number is out of
+ * range: n at most INV_LARGE_MAX, `bytes' a multiple of 4096 and more than a
+ * packet can have. Call inv_layout_add_large after inv_layout_init.
  */
 uint64_t inv_layout_large_len(uint32_t n, uint64_t bytes);
 void inv_layout_add_large(void *map, uint32_t n, uint32_t bytes);
 
 /*
  * Returns 0 if the len bytes at map are a complete mapping and all its offsets
- * lie within it; otherwise INV_EFORMAT, INV_EVERSION or INV_EDAMAGED. On
- * success the texts of the control page end within their arrays. Other
- * processes can change the mapping later, so a caller that does not trust them
- * must copy the values that were checked.
+ * lie within it; otherwise INV_EFORMAT, INV_EVERSION or INV_EDAMAGED. If it
+ * returns 0, the texts of the control page end within their arrays. Other
+ * programs can change the mapping later. A caller that does not trust them must
+ * copy the values, and check the copies.
  */
 int inv_layout_check(const void *map, uint64_t len);
 

@@ -36,19 +36,19 @@ static int slot_is_free(const struct inv_producer *p, uint64_t seq)
 
 /*
  * For keep => newest: returns the number of the next packet. The producer may
- * overwrite any slot except the one that the consumer holds.
+ * overwrite each slot except the one that the consumer holds (`hold').
  *
  * The producer stores next_seq and then loads hold; the consumer stores hold
  * and then loads next_seq. All four accesses are seq_cst, so they have one
  * total order, and at least one of the two sees the other's store.
  *
- * If the slot is held, the producer skips the number. It stores next_seq again
- * before it loads hold again, because the consumer may have moved on to the
- * next slot. The loop repeats only if the consumer has moved on to another
- * packet meanwhile, so it rarely repeats more than once.
+ * If the consumer holds the slot, the producer skips the number. It stores the
+ * next number in next_seq before it loads hold again, because the consumer may
+ * now hold the next slot. The loop repeats more than once only if the consumer
+ * has gone on to another packet meanwhile, which is rare.
  *
- * The check compares slots, not packet numbers, because a consumer that is
- * slow, or dead, may hold a slot while the producer passes it many times.
+ * The check compares slots, not packet numbers: a consumer that is slow, or
+ * dead, may hold a slot while the producer comes to this slot many times.
  */
 static uint64_t next_not_held(struct inv_producer *p, uint64_t seq)
 {
@@ -58,8 +58,8 @@ static uint64_t next_not_held(struct inv_producer *p, uint64_t seq)
 		atomic_store_explicit(&p->ring->next_seq, seq,
 				      memory_order_seq_cst);
 		INV_TESTPOINT("ring.announced");
-		/* Also an acquire: pairs with the consumer's release store to
-		 * `hold'. */
+		/* The load is also an acquire, and pairs with the release store
+		 * to `hold' in inv_consumer_release. */
 		hold = atomic_load_explicit(&p->ring->hold,
 					    memory_order_seq_cst);
 		if (hold == 0 || hold % p->n_slots != seq % p->n_slots)
@@ -81,8 +81,8 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 	slot = (struct inv_ring_slot *)(p->slots +
 					(seq % p->n_slots) * p->packet_bytes);
 	/*
-	 * From this store on, a consumer that still loads the old `seq' from
-	 * the slot finds no events.
+	 * The slot still has the old packet's number. A consumer that loads it
+	 * from now on finds no events.
 	 */
 	atomic_store_explicit(&slot->commit, 0, memory_order_release);
 	INV_TESTPOINT("ring.emptied");
@@ -96,8 +96,8 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 	INV_TESTPOINT("ring.headed");
 	atomic_store_explicit(&slot->seq, seq, memory_order_release);
 	INV_TESTPOINT("ring.numbered");
-	/* Release: pairs with the consumer's acquire load, so that the consumer
-	 * sees all earlier packets complete. */
+	/* Release: pairs with the acquire load in inv_consumer_top, so that the
+	 * consumer sees all earlier packets complete. */
 	atomic_store_explicit(&p->ring->seq, seq, memory_order_release);
 	INV_TESTPOINT("ring.opened");
 
@@ -112,11 +112,11 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 }
 
 /*
- * Opens a new packet if the open one is older than a second. The consumer takes
- * the committed part of an open packet from time to time, each time with all
- * the packet's definitions. A new packet each second limits the repetition of
- * definitions. A flight recorder does not open a new packet: it is not read
- * while it records, and a new packet would overwrite an old one too early.
+ * The consumer takes the committed part of an open packet from time to time,
+ * each time with all the packet's definitions. If a new packet is opened each
+ * second, the definitions are not repeated too often. A flight recorder does
+ * not open a new packet early: it is not read while it records, and the new
+ * packet would overwrite an old one too early.
  */
 int inv_producer_open_aged(struct inv_producer *p, uint64_t now)
 {
@@ -139,7 +139,8 @@ void inv_producer_commit_large(struct inv_producer *p, uint32_t i, uint32_t ev,
 	large->ev = ev;
 	large->def = def;
 	inv_large_finish(&p->large, i, p->index, p->seq, now);
-	/* A reader loads this field after the commit word. */
+	/* The consumer loads `large' after the commit word, so store it
+	 * before. */
 	atomic_store_explicit(&p->slot->large, i + 1, memory_order_relaxed);
 	INV_TESTPOINT("large.named");
 	inv_producer_commit(p, 0, 0, now);

@@ -20,11 +20,13 @@
  *	... p->data + p->data_len - p->def downwards; they must not overlap
  *	inv_producer_commit(p, ev, def, now);
  *
- * If they would overlap, call inv_producer_close(p) and repeat from
- * inv_producer_open. The consumer never sees bytes that were not committed.
+ * If event and definitions would overlap, call inv_producer_close(p) and repeat
+ * from inv_producer_open. The consumer never sees bytes that were not
+ * committed.
  *
- * If they would overlap in an empty packet (p->n is 0), the event may have a
- * large slot (ring/large.h). The packet then has this event only:
+ * If they would overlap even in an empty packet (p->n is 0), the event is
+ * larger than a packet, and can use a large slot (ring/large.h). The packet
+ * then has only this event:
  *
  *	i = inv_producer_claim(p);     -1: all large slots are in use
  *	... write the event to the slot's data
@@ -44,11 +46,11 @@ struct inv_producer {
 	uint64_t seq; /* number of the open packet or, if none is open, of the
 			 last one */
 	uint64_t begin_ns;
-	uint64_t last_ns; /* time of the last event committed; begin_ns if there
-			     is none */
-	uint32_t ev;	  /* bytes of events committed */
-	uint32_t def;	  /* bytes of definitions committed */
-	uint32_t n;	  /* events committed */
+	uint64_t last_ns; /* time of the last committed event; begin_ns if no
+			     event is committed */
+	uint32_t ev;	  /* how many bytes of events are committed */
+	uint32_t def;	  /* how many bytes of definitions are committed */
+	uint32_t n;	  /* how many events are committed */
 
 	uint64_t next_event; /* number of this ring's next event */
 
@@ -57,15 +59,16 @@ struct inv_producer {
 	struct inv_larges large;
 };
 
-/* Prepares *p to write ring number `ring' of `map', a published mapping that
- * this process created. */
+/* Prepares *p to write the ring with the number `ring' of `map'. The mapping
+ * was made by this VM, and inv_layout_publish was called. */
 void inv_producer_init(struct inv_producer *p, void *map, uint32_t ring);
 
 /*
- * The slow paths of inv_producer_open, which ensures that a packet is open.
- * open_new opens a packet. open_aged opens a packet if the open one is more
- * than a second old (see producer.c). `now' is in monotonic nanoseconds. They
- * return INV_EFULL if no slot is free.
+ * inv_producer_open ensures that a packet is open; these two are its slow
+ * paths. inv_producer_open_new opens a packet, or returns INV_EFULL if no slot
+ * is free. inv_producer_open_aged is for an open packet that is more than a
+ * second old: with keep => oldest, it opens a new packet if a slot is free, and
+ * otherwise the old packet stays open. `now' is in monotonic nanoseconds.
  */
 int inv_producer_open_new(struct inv_producer *p, uint64_t now);
 int inv_producer_open_aged(struct inv_producer *p, uint64_t now);
@@ -100,20 +103,22 @@ static inline void inv_producer_commit(struct inv_producer *p, uint32_t ev,
 	p->next_event++;
 	p->last_ns = now;
 	atomic_store_explicit(&p->slot->end_ns, now, memory_order_relaxed);
-	/* Pairs with the consumer's acquire load of commit. */
+	/* Release: pairs with the consumer's acquire load of `commit'. */
 	atomic_store_explicit(&p->slot->commit, INV_COMMIT(ev, def, p->n),
 			      memory_order_release);
 }
 
-/* Claims a large slot for the open packet, which is empty. */
+/* Claims a large slot for the open packet, which must be empty. Returns the
+ * slot's number, or -1 if all large slots are in use. */
 int inv_producer_claim(struct inv_producer *p);
 
-/* Commits the event in large slot `i' as the only one of the open packet, and
- * closes the packet. `ev' and `def' are the lengths in the slot. */
+/* Commits the event in large slot `i' as the only event of the open packet, and
+ * closes the packet. `ev' and `def' are the numbers of bytes that the event and
+ * its definitions take in the slot. */
 void inv_producer_commit_large(struct inv_producer *p, uint32_t i, uint32_t ev,
 			       uint32_t def, uint64_t now);
 
-/* Commits a note, which is not an event. */
+/* Like inv_producer_commit, for a note: notes are not counted as events. */
 static inline void inv_producer_commit_note(struct inv_producer *p, uint32_t ev,
 					    uint32_t def, uint64_t now)
 {
@@ -135,14 +140,15 @@ static inline void inv_producer_add(_Atomic uint64_t *counter)
 		memory_order_relaxed);
 }
 
-/* Counts an event as produced. Call it first for each event. */
+/* Counts an event as produced. For each event, call it before the functions
+ * above. */
 static inline void inv_producer_offer(struct inv_producer *p)
 {
 	inv_producer_add(&p->ring->produced);
 }
 
-/* Counts an offered event as lost. Call it for each offered event that will not
- * be committed. */
+/* Counts an event as lost for the reason `why'. Call it for each event for
+ * which inv_producer_offer was called and that will not be committed. */
 static inline void inv_producer_drop(struct inv_producer *p, enum inv_loss why)
 {
 	inv_producer_add(&p->ring->dropped[why]);

@@ -2,8 +2,8 @@
 #include "ring/rate.h"
 
 /*
- * The number of events in the largest lease, for rates up to INV_RATE_SLOTS_MAX
- * times LEASE_EVENTS. Higher rates have larger leases.
+ * The most events of a lease, for limits up to INV_RATE_SLOTS_MAX times
+ * LEASE_EVENTS events a second. Higher limits have larger leases.
  */
 #define LEASE_EVENTS 32u
 #define SLOTS_MIN 16u
@@ -11,18 +11,18 @@
 /*
  * Leases are numbered from 0. Lease number N is taken by a compare-and-swap of
  * the word given[N % slots]. The word's upper bits are the time at which the
- * lease was taken, in units of 1024 ns. Its low 8 bits are the lease's round: N
- * / slots, modulo 256. From the round, other threads see that lease N is
+ * lease was taken, in units of 1024 ns. Its low 8 bits are the lease's round,
+ * N / slots modulo 256. From the round, other threads see that lease N is
  * already taken.
  *
- * A thread may be preempted after it has taken a lease and before it has
- * incremented `next'. Then other threads increment `next'.
+ * A thread may be preempted between taking a lease and incrementing `next'.
+ * Then another thread increments `next'.
  */
 #define ROUND_BITS 8
 #define ROUND_MASK 0xffu
 #define UNIT_SHIFT 10
-/* A second in units of 2^UNIT_SHIFT ns. Two units are added because both times
- * that are compared were rounded down. */
+/* A second in units of 2^UNIT_SHIFT ns. Two units are added, because the two
+ * times whose difference is compared with it were rounded down. */
 #define SECOND ((uint64_t)(1000000000u >> UNIT_SHIFT) + 2)
 
 static uint64_t word(uint64_t units, uint64_t round)
@@ -31,8 +31,9 @@ static uint64_t word(uint64_t units, uint64_t round)
 }
 
 /*
- * Returns true if `now' is more than a second after `then'. Threads read the
- * clock before they call, so `then' may be later than `now'.
+ * Returns true if `now' is more than a second after `then'. A thread reads the
+ * clock before it calls inv_rate_lease; another thread may have stored a later
+ * time. So `then' may be later than `now'.
  */
 static bool second_passed(uint64_t then, uint64_t now)
 {
@@ -59,8 +60,8 @@ void inv_rate_init(struct inv_rate *r, uint32_t n, uint64_t now)
 			     word((now >> UNIT_SHIFT) - SECOND, ROUND_MASK));
 }
 
-/* Returns the number of events in lease i of a second. These numbers differ by
- * at most one. */
+/* Returns the number of events in lease i of the `slots' leases of a second.
+ * The leases differ by at most one event. */
 static uint32_t share(const struct inv_rate *r, uint32_t i)
 {
 	return (uint32_t)(((uint64_t)r->n * (i + 1)) / r->slots -
@@ -96,7 +97,8 @@ uint32_t inv_rate_lease(struct inv_rate *r, uint64_t now)
 		if (ours)
 			return share(r, i);
 	}
-	/* All threads read this cache line, so it is written only once. */
+	/* All threads read the cache line that has `reached', so write it only
+	 * if the value changes. */
 	if (!atomic_load_explicit(&r->reached, memory_order_relaxed))
 		atomic_store_explicit(&r->reached, true, memory_order_relaxed);
 	return 0;

@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 /*
- * A limit of n events a second, shared by any number of threads. A thread takes
- * a lease: the right to record some events without asking again.
+ * A limit of n events a second, shared by all threads of a tracer. A thread
+ * takes a lease: the right to record a number of events without access to the
+ * shared counter.
  *
- * A second has `slots' leases, which together are n events. A lease is given
- * only if the lease that was given `slots' leases earlier is more than a second
- * old. So the leases that are given in any period of one second have at most n
- * events together. After a quiet second, n events can pass at once. In
- * addition, each thread may use up a lease from an earlier second: at most
- * inv_rate_lease_max() events.
+ * In one second at most `slots' leases are given, of n events together: a lease
+ * is given only if the lease that was given `slots' leases earlier is more than
+ * a second old. After a second without events, n events can be recorded at
+ * once. In addition, each thread may use the rest of a lease from an earlier
+ * second: at most inv_rate_lease_max() events.
  *
  * The functions use no lock, and read no clock: the caller passes the time.
  */
@@ -27,13 +27,15 @@ struct inv_rate {
 	uint32_t n;	       /* how many events a second are allowed */
 	uint32_t slots;	       /* how many leases a second; together they are
 				  n events */
-	_Atomic bool reached;  /* a lease was refused: events came faster
+	_Atomic bool reached;  /* a lease was refused: there were more events
 				  than allowed */
-	_Atomic uint64_t given[INV_RATE_SLOTS_MAX]; /* which leases were
-						       given; see rate.c */
+	_Atomic uint64_t given[INV_RATE_SLOTS_MAX]; /* the time and the round of
+						       the last leases; see
+						       rate.c */
 };
 
-/* `n' is 1 to INV_RATE_MAX. `now' is monotonic nanoseconds, here and below. */
+/* `n' is from 1 to INV_RATE_MAX. Here and below, `now' is in monotonic
+ * nanoseconds. */
 void inv_rate_init(struct inv_rate *r, uint32_t n, uint64_t now);
 
 /* Takes a lease. Returns the number of events in the lease, or 0 if no lease is

@@ -10,14 +10,14 @@
 
 /*
  * The keeper takes an anchor each second. To keep the log small, an anchor is
- * written only if it relates the clocks differently than the last written
- * anchor does, or is QUIET_NS later.
+ * written only in two cases: the clocks differ from each other by another
+ * amount than in the last written anchor, or that anchor is more than QUIET_NS
+ * old.
  */
 #define SAME_NS 1000000
 #define QUIET_NS 60000000000u
 
-/* Copies anchor i. Another process may be writing its words at the same
- * time. */
+/* Copies anchor i. The keeper may be overwriting it at the same time. */
 static void copy(const struct inv_ring_ctl *ctl, uint64_t i,
 		 struct inv_anchor *to)
 {
@@ -31,9 +31,10 @@ static void copy(const struct inv_ring_ctl *ctl, uint64_t i,
 }
 
 /*
- * Copies the anchors number first to n - 1, and returns how many it copied.
- * Leaves out anchors that the keeper may have overwritten meanwhile. The keeper
- * overwrites the oldest anchor before it increments the count.
+ * Copies the anchors with the numbers from `first' to n - 1, and returns how
+ * many it copied. Leaves out anchors that the keeper may have overwritten
+ * meanwhile: the keeper overwrites the oldest anchor, and then increments the
+ * count.
  */
 static unsigned copy_new(const struct inv_ring_ctl *ctl, uint64_t first,
 			 uint64_t n, struct inv_anchor *to)
@@ -61,7 +62,8 @@ static bool is_near(int64_t a, int64_t b)
 	return d < SAME_NS;
 }
 
-/* Returns true if a and b relate the clocks in the same way, within 1 ms. */
+/* Returns true if b need not be written after a: the clocks differ from each
+ * other by the same amounts, within 1 ms, and b is not much later. */
 static bool same(const struct inv_anchor *a, const struct inv_anchor *b)
 {
 	int64_t mono = (int64_t)(b->mono - a->mono);
@@ -103,9 +105,9 @@ int inv_spool_put_anchors(struct inv_spool *s, bool newest, struct inv_err *err)
 		new[kept++] = last;
 	}
 	if (kept == 0 && !newest)
-		/* None of the new anchors has new information. They are
-		 * examined again in the next pass, and the newest is written
-		 * when events need it. */
+		/* The new anchors tell nothing new about the clocks. The next
+		 * pass looks at them again. The newest one is written as soon
+		 * as events need it. */
 		return 0;
 	if (kept > 0) {
 		r = put(s, new, kept, err);

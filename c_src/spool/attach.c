@@ -32,7 +32,7 @@ static int lock(int fd, int wait_ms, struct inv_err *err)
 	return 0;
 }
 
-/* Says why inv_layout_check has returned r. */
+/* Sets err to a message about the result r of inv_layout_check. */
 static void refuse(int r, const struct inv_ring_ctl *ctl, struct inv_err *err)
 {
 	if (r == INV_EVERSION)
@@ -47,8 +47,8 @@ static void refuse(int r, const struct inv_ring_ctl *ctl, struct inv_err *err)
 					       "the ring's layout is damaged");
 }
 
-/* fd must not share its open file description with another process, because the
- * lock belongs to the description. */
+/* Locks and maps the memory. No other process may share the open file
+ * description of fd, because the lock belongs to that description. */
 static int map_ring(struct inv_attached *a, int fd, struct inv_err *err)
 {
 	struct stat st;
@@ -184,9 +184,9 @@ int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
 	if (fd < 0)
 		return inv_err_ctx(err, "%s", path);
 	/*
-	 * The VM shares the open file description of the received descriptor,
-	 * and so would keep the lock after this process ends. So open the
-	 * memory again.
+	 * The received descriptor shares its open file description with the
+	 * VM's descriptor, so its lock would not end with this program. Open
+	 * the memory again to get a description of its own.
 	 */
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
 	r = attach(a, own, 0, wait_ms, err);

@@ -12,33 +12,33 @@
 enum inv_attach_step {
 	INV_ATTACH_OPEN, /* opens the file, /proc/PID/fd/N, or the socket */
 	INV_ATTACH_LOCK,
-	INV_ATTACH_TURN, /* waits for a predecessor that has the lock */
+	INV_ATTACH_TURN, /* waits for another spooler that has the lock */
 	INV_ATTACH_MAP,
 };
 
 /*
- * The memory of a tracer, mapped and locked. While a process has the memory
- * attached, no other process drains it. The kernel releases the lock however
- * the process ends.
+ * The memory of a tracer, mapped and locked. While a program has the memory
+ * attached, no other program drains it. The kernel releases the lock when the
+ * program ends, even if it is killed.
  */
 struct inv_attached {
 	int fd;
 	uint64_t len;
 	struct inv_ring_ctl *ctl; /* the mapped memory */
-	uint32_t n_rings;	  /* number of rings, copied when the memory
+	uint32_t n_rings;	  /* number of rings, as it was when the memory
 				     was checked */
 	uint32_t packet_bytes;
 	enum inv_attach_step step; /* the step that failed */
 };
 
 /*
- * Three ways to attach: to descriptor n of process pid; to a file; to a unix
- * socket, on which the descriptor arrives in a message (SCM_RIGHTS). The socket
- * is for a VM whose /proc entry this process cannot read.
+ * Three ways to attach: to descriptor n of process pid; to a file; or to a unix
+ * socket, on which the VM sends the descriptor in a message (SCM_RIGHTS). The
+ * socket is for a VM whose /proc entry this program cannot read.
  *
- * Waits up to wait_ms for a predecessor to end; INV_EBUSY if it does not end.
- * INV_EFORMAT, INV_EVERSION, INV_EDAMAGED: not a ring that this version can
- * read.
+ * If another spooler has the lock, they wait up to wait_ms for it to end, and
+ * return INV_EBUSY if it does not end. INV_EFORMAT, INV_EVERSION, INV_EDAMAGED:
+ * the memory is not a mapping that this version can read.
  */
 int inv_attach_proc(struct inv_attached *a, int pid, int n, int wait_ms,
 		    struct inv_err *err);
@@ -50,14 +50,14 @@ int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
 void inv_detach(struct inv_attached *a);
 
 /*
- * Returns true if the memory is a file with a name, which still exists after
- * all processes have closed it.
+ * Returns true if the memory is a file with a name, and not a memfd: it still
+ * exists after all programs have closed it.
  */
 bool inv_attach_is_file(const struct inv_attached *a);
 
 /*
- * Deletes the file of the memory after all events are in the log. Does nothing
- * for a memfd, or if the path now names another file.
+ * Deletes the file of the memory. Call it when all events are in the log. Does
+ * nothing for a memfd, or if another file now has this path.
  */
 void inv_attach_remove(const struct inv_attached *a);
 

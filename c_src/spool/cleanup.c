@@ -13,9 +13,9 @@
 #define LOOK_MS 20
 
 /*
- * Returns true if the VM has ended, or ends within ms. A node that stops kills
- * its Erlang processes first, so the VM may still run when the tracer's owner
- * is dead.
+ * Returns true if the VM has ended, or ends within ms milliseconds. When a node
+ * stops, its Erlang processes die first. So the VM may still run when the
+ * tracer's owner is dead.
  */
 static bool has_ended(const struct inv_ring_ctl *ctl, int ms)
 {
@@ -32,8 +32,8 @@ static bool has_ended(const struct inv_ring_ctl *ctl, int ms)
 	return dead;
 }
 
-/* Removes the log's file. The files of a rotated log have other names, and
- * stay. */
+/* Removes the log's file. If the log has several files (rotation), they have
+ * other names, and are not removed. */
 static void remove_log(const struct inv_ring_ctl *ctl)
 {
 	char path[sizeof(ctl->path)];
@@ -57,9 +57,9 @@ void inv_place_cleanup(const struct inv_attached *mem, const char *dir,
 	int fd;
 
 	/*
-	 * If the tracer was closed, the VM was alive at that time, and its
-	 * guard cleans up unless the VM has ended since. So do not wait for the
-	 * VM's end.
+	 * If the tracer was closed, the VM was alive at that time. If it still
+	 * is, the guard, an Erlang process, will remove the files. So do not
+	 * wait for the VM's end.
 	 */
 	if (!has_ended(mem->ctl, state == INV_TRACER_CLOSED ? 0 : DYING_MS))
 		return;

@@ -7,18 +7,22 @@
 #include "spool/attach.h"
 
 /*
- * Removes the files that a command pushed to a node, and the place that
- * contains them, after the node's death.
+ * After the VM's death, removes the files that a command has sent to the node,
+ * and the private directory that contains them (the place).
  *
- * While the VM lives, its guard removes them (src/guest/inviso_guard.erl). If
- * the VM was killed, only its spoolers can remove them.
+ * While the VM is alive, an Erlang process removes them: the guard
+ * (src/guest/inviso_guard.erl). If the VM was killed, the spoolers that still
+ * run remove them.
  */
 
 /*
- * If the VM is dead, or dies within two seconds: removes from dir what
- * inv_place_empty (spool/place.h) removes, and dir itself if it is then empty.
- * If log is true, also removes the log and its directory. If no spooler was
- * running when the VM died, the next sweep removes the place.
+ * If the tracer was not closed, waits up to two seconds for the VM to die. Does
+ * nothing if the VM is still alive.
+ *
+ * Removes from dir the files that inv_place_empty (spool/place.h) removes, and
+ * dir itself if it is then empty. If log is true, also removes the log and its
+ * directory. If no spooler was running when the VM died, the next inv_sweep
+ * (spool/sweep.h) removes the place.
  */
 void inv_place_cleanup(const struct inv_attached *mem, const char *dir,
 		       bool log);

@@ -22,7 +22,7 @@ static int init_rings(struct inv_spool *s, struct inv_err *err)
 	return 0;
 }
 
-/* Returns the longest body of a packet in the log. */
+/* Returns the most bytes that the body of a packet in the log can have. */
 static size_t longest_body(const struct inv_attached *mem)
 {
 	struct inv_larges large;
@@ -121,7 +121,8 @@ static int put_events(struct inv_spool *s, uint32_t ring,
 				    .end_ns = f->end_ns,
 				    .ev_off = f->ev_off,
 				    .def_len = f->def_len };
-	/* iovec's pointer is not const, but writev only reads. */
+	/* The casts remove `const', which struct iovec lacks: writev only reads
+	 * the bytes. */
 	struct iovec body[2] = {
 		{ (void *)(uintptr_t)f->def, f->def_len },
 		{ (void *)(uintptr_t)f->ev, f->ev_len },
@@ -142,9 +143,10 @@ static int put_events(struct inv_spool *s, uint32_t ring,
 }
 
 /*
- * Drains one ring up to the packet that was newest at the start, and takes an
- * open packet only once. Both rules bound the pass, so that a busy producer
- * does not keep the spooler from the other rings.
+ * Drains one ring up to the packet that was the newest one when the function
+ * began, and takes an open packet only once. Both rules bound the time for one
+ * ring, so that the spooler comes to the other rings even if this ring's
+ * producer is busy.
  */
 static int drain_ring(struct inv_spool *s, uint32_t ring, unsigned take,
 		      uint64_t *n_events, struct inv_err *err)

@@ -14,11 +14,12 @@
 #include "spool/files.h"
 
 /*
- * Moves events from the rings to the log. spool/loop.h decides when.
+ * Moves events from the rings to the log. The main loop (spool/loop.h) calls
+ * these functions.
  *
  * If a function fails, ring and log are unchanged, and the caller can repeat
- * the call later. If this process is killed, its successor continues
- * (ring/journal.h).
+ * the call later. If the spooler is killed, the next spooler continues without
+ * losing or repeating an event (ring/journal.h).
  */
 struct inv_spool {
 	struct inv_attached *mem; /* borrowed */
@@ -26,20 +27,22 @@ struct inv_spool {
 	struct inv_log_writer log;
 	struct inv_files files;
 	struct inv_log_pos at;
-	struct inv_anchor anchor; /* the newest anchor seen; mono 0: none yet */
+	struct inv_anchor anchor; /* the newest anchor that was read; its mono
+				     is 0 if there was none yet */
 	uint64_t file_since_ns;
-	uint64_t rotate_after_ns; /* after a failed rotation: no new attempt
-				     before this time */
+	uint64_t rotate_after_ns; /* a rotation has failed, and is not tried
+				     again before this time */
 	bool file_has_events;
 };
 
 /*
- * Completes the journal entry of a predecessor. Then continues its log file, or
- * creates the first one. Reads path and options from the control page.
+ * Completes the journal entry that an earlier spooler may have left. Then
+ * continues the earlier spooler's log file, or creates the first one. Reads
+ * path and options from the control page.
  *
  * If an existing log cannot be continued at the moment, returns 0 with the
- * reason in err, and each call that writes tries again. Otherwise err's code is
- * 0 after success.
+ * reason in err; each later call that writes tries again. Otherwise, if it
+ * returns 0, err's code is 0.
  */
 int inv_spool_open(struct inv_spool *s, struct inv_attached *mem,
 		   struct inv_err *err);
@@ -55,17 +58,18 @@ int inv_spool_open_at(struct inv_spool *s, struct inv_attached *mem,
 void inv_spool_close(struct inv_spool *s);
 
 /*
- * One pass over all rings. Takes all events up to the packets that were open
- * when the pass began; `take', flags of enum inv_take, says whether to take the
- * events of these packets, too. Sets *n_events to the number of events written,
- * and *behind to true if a ring was more than half full. Writes the anchors
- * that these events need. If `anchor' is true, writes the newest anchor in any
- * case.
+ * One pass over all rings. Writes the events of all packets that were closed
+ * when the pass began. The flags `take' (enum inv_take) say whether it also
+ * writes the events of the packets that were open. Sets *n_events to the number
+ * of events written, and *behind to true if a ring was more than half full.
+ * Writes the clock anchors that these events need. If `anchor' is true, it
+ * always writes the newest anchor, too.
  */
 int inv_spool_drain(struct inv_spool *s, unsigned take, bool anchor,
 		    uint64_t *n_events, bool *behind, struct inv_err *err);
 
-/* Writes the anchors that carry new information, and no events. */
+/* Writes no events, only the anchors that are not in the log yet and tell
+ * something new about the clocks. */
 int inv_spool_drain_anchors(struct inv_spool *s, struct inv_err *err);
 
 /* Counts all events still in the rings as INV_LOSS_UNWRITTEN, and skips
@@ -73,15 +77,15 @@ int inv_spool_drain_anchors(struct inv_spool *s, struct inv_err *err);
 void inv_spool_give_up(struct inv_spool *s);
 
 /*
- * Writes the streams' totals, which end the log or a part of it (enum
- * inv_log_end). If they end the log, they account for all events ever produced;
- * otherwise for the events that have left the rings.
+ * Writes the totals of all streams. Totals end the log or a part of the log
+ * (enum inv_log_end). If they end the log, they count all events that were ever
+ * produced; otherwise only the events that are not in the rings any more.
  */
 int inv_spool_finish(struct inv_spool *s, enum inv_log_end why,
 		     struct inv_err *err);
 
-/* Sets *t to the totals of one ring. They include all its events if the log
- * has ended, and otherwise the events that have left the ring. */
+/* Sets *t to the totals of one ring. If the log has ended, they count all its
+ * events; otherwise only the events that are not in the ring any more. */
 void inv_spool_totals(const struct inv_spool *s, uint32_t ring,
 		      struct inv_log_totals *t);
 

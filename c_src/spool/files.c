@@ -14,8 +14,8 @@
 
 #define PREDECESSOR_MS 200
 
-/* How long to wait for the spooler of an earlier log: if its tracer is ending,
- * it writes the rest of the events. */
+/* How long to wait for the spooler of an earlier log: if its tracer was just
+ * closed, it is still writing the last events. */
 #define ENDING_MS 2000
 
 void inv_files_name(const struct inv_files *fs, uint32_t number,
@@ -28,10 +28,11 @@ void inv_files_name(const struct inv_files *fs, uint32_t number,
 }
 
 /*
- * Locks a log file; its writer holds the lock until it closes the file or dies.
- * The kernel releases the locks of a killed spooler one by one, possibly that
- * of the ring before that of the log: so wait up to wait_ms. A file system
- * without locks is accepted.
+ * Locks a log file. A spooler that writes the file has it locked until it
+ * closes the file or dies. The kernel releases the locks of a killed spooler
+ * one after another, possibly the lock on the ring before the one on the log.
+ * So this function waits up to wait_ms milliseconds for the lock. If the file
+ * system has no locks, the function succeeds.
  */
 static int lock(int fd, const char *name, int wait_ms, struct inv_err *err)
 {
@@ -85,7 +86,8 @@ static int remove_name(const char *name, struct inv_err *err)
 	return r;
 }
 
-/* Returns true if the file starts with a head of this log. */
+/* Returns true if the file begins with the head of a log file that has the uuid
+ * of this log. */
 static bool is_ours(const struct inv_files *fs, int fd)
 {
 	struct inv_log_head head;
@@ -137,7 +139,7 @@ int inv_files_create(const struct inv_files *fs, uint32_t number,
 		    remove_name(name, err) < 0)
 			return inv_err_sys(err, sys, "create %s", name);
 	}
-	if (lock(fd, name, 0, err) < 0) { /* another process has locked the
+	if (lock(fd, name, 0, err) < 0) { /* another program has locked the
 					     file */
 		close(fd);
 		return INV_EBUSY;
@@ -184,7 +186,7 @@ int inv_files_remove(const struct inv_files *fs, uint32_t number,
 		       0;
 }
 
-/* Returns true if entry is "base.<digits>". */
+/* Returns true if the name `entry' is `base', a dot and digits. */
 static bool is_numbered(const char *entry, const char *base)
 {
 	size_t n = strlen(base);
@@ -195,7 +197,8 @@ static bool is_numbered(const char *entry, const char *base)
 	return *entry && strspn(entry, "0123456789") == strlen(entry);
 }
 
-/* Returns true if name is a file of some log, or empty. */
+/* Returns true if the file `name' is empty, or a file of this log or another
+ * one. */
 static bool is_of_a_log(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -214,7 +217,7 @@ static bool is_of_a_log(const char *name)
 	return is;
 }
 
-/* Waits until no spooler writes the file. */
+/* Waits up to ENDING_MS until no spooler is writing the file. */
 static int await_writer(const char *name, struct inv_err *err)
 {
 	int r, fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -227,8 +230,9 @@ static int await_writer(const char *name, struct inv_err *err)
 }
 
 /*
- * Calls `each' for every numbered file that belongs to a log or is empty. Other
- * numbered files may belong to other programs, such as run_erl.
+ * Calls `each' for every file path.<digits> that belongs to a log or is empty.
+ * Other files with such names are left out: they can belong to other programs,
+ * such as run_erl.
  */
 static int each_numbered(const struct inv_files *fs,
 			 int (*each)(const char *name, struct inv_err *err),
@@ -259,9 +263,9 @@ static int each_numbered(const struct inv_files *fs,
 	return r;
 }
 
-/* Removes all numbered files, or none if a spooler is writing one of them. A
- * spooler locks only its newest file, so the other files may be of the same
- * log. */
+/* Removes all files path.<digits>. If a spooler is writing one of them, removes
+ * none: a spooler locks only its newest file, and the others may belong to the
+ * same log. */
 static int clear_numbered(const struct inv_files *fs, struct inv_err *err)
 {
 	int r = each_numbered(fs, await_writer, err);

@@ -10,9 +10,10 @@
 
 /*
  * The files of a log: path, or path.0, path.1, … with rotation. The functions
- * follow no links. They remove only regular files of this user, and none that a
- * spooler is writing (INV_EBUSY). A returned descriptor is locked (flock),
- * which shows other processes that the file is being written.
+ * follow no links. They remove only regular files of this user. If a spooler is
+ * writing a file, they return INV_EBUSY instead of removing it. A returned
+ * descriptor is locked (flock); the lock shows other programs that a spooler is
+ * writing the file.
  */
 struct inv_files {
 	char path[INV_PATH_LEN];
@@ -26,8 +27,8 @@ void inv_files_name(const struct inv_files *fs, uint32_t number,
 		    char name[INV_FILE_NAME_LEN]);
 
 /*
- * Which existing file a new file may replace: a predecessor may have created
- * one just before it died.
+ * Which existing file a new file may replace. An earlier spooler can have
+ * created a file just before it died.
  */
 enum inv_leftover {
 	INV_LEFTOVER_NONE,
@@ -35,27 +36,28 @@ enum inv_leftover {
 	INV_LEFTOVER_OURS,  /* an empty file, or one with this log's uuid */
 };
 
-/* Creates a file with mode 0600. Returns its descriptor, or a negative code. */
+/* Creates the file with this number, with mode 0600. Returns its descriptor, or
+ * a negative error code. */
 int inv_files_create(const struct inv_files *fs, uint32_t number,
 		     enum inv_leftover leftover, struct inv_err *err);
 
 /*
- * Opens an existing file and stores its length in *len. Returns its descriptor.
- * INV_EFORMAT if the file has another uuid, INV_ETRUNCATED if it is empty,
- * INV_EIO with sys ENOENT if it does not exist.
+ * Opens an existing file and stores its length in *len. Returns its descriptor,
+ * or INV_EFORMAT if the file has the uuid of another log, INV_ETRUNCATED if it
+ * is empty, INV_EIO with err->sys ENOENT if it does not exist.
  */
 int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
 		     struct inv_err *err);
 
-/* Removes a file if it has this log's uuid or is empty. A file that does not
- * exist is no error. */
+/* Removes a file if it has this log's uuid or is empty. Returns 0 if the file
+ * does not exist. */
 int inv_files_remove(const struct inv_files *fs, uint32_t number,
 		     struct inv_err *err);
 
 /*
  * Removes the files of an earlier log at these paths. With rotation, removes
- * only files that belong to a log or are empty. Waits up to 2 s for a spooler
- * that is writing one of them, because its tracer may be ending.
+ * only files that belong to a log or are empty. If another spooler is writing
+ * one of them, waits up to 2 s for it to end: its tracer may just be closing.
  */
 int inv_files_clear(const struct inv_files *fs, struct inv_err *err);
 

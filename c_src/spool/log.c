@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The file that the spooler is writing: its number, start and end. */
+/* Opens, begins, ends and rotates the file that the spooler is writing. */
 
 #include "spool/spool_int.h"
 
@@ -34,7 +34,8 @@ static int put_head(struct inv_spool *s, uint32_t number, struct inv_err *err)
 				     .creation = ctl->creation,
 				     .keep = ctl->keep,
 				     .created_ns = inv_real_ns() };
-	/* Copies, because another process may be writing to the mapping. */
+	/* Copies, because another program may be changing the texts in the
+	 * shared memory. */
 	char node[sizeof(ctl->node)];
 	char otp[sizeof(ctl->otp_release)], erts[sizeof(ctl->erts_version)];
 	struct inv_log_texts texts = { node, otp, erts, pid };
@@ -78,8 +79,9 @@ int inv_spool_log_create(struct inv_spool *s, uint32_t number,
 }
 
 /*
- * Reopens the current file at the position s->at. If the file is shorter than
- * that, continues at its end: the numbers of events show the gap.
+ * Reopens the current file at the position s->at. If the file is shorter,
+ * continues at its end; from the numbers of events, readers see what is
+ * missing.
  */
 int inv_spool_log_reopen(struct inv_spool *s, struct inv_err *err)
 {
@@ -99,12 +101,14 @@ int inv_spool_log_reopen(struct inv_spool *s, struct inv_err *err)
 }
 
 /*
- * Returns true if the file does not exist, is empty, or, with rotation, belongs
- * to another log. Only then does the spooler continue in the next file. Other
- * errors may be temporary, so the spooler tries again: the file may end with
- * events that are not committed, and the next file would repeat them. Without
- * rotation, another log's file stays, because the next file would have the same
- * name.
+ * `r' and `why' are the error of inv_spool_log_reopen. Returns true if the
+ * spooler must continue in the next file: the current file does not exist, is
+ * empty, or belongs to another log. Without rotation, a file of another log is
+ * not replaced, because the next file would have the same name.
+ *
+ * After other errors, which may be temporary, the spooler tries again later. It
+ * must not continue in the next file, because the current file may end with
+ * events that are not committed, and the next file would repeat them.
  */
 static bool is_gone(const struct inv_spool *s, int r, const struct inv_err *why)
 {
@@ -155,7 +159,8 @@ int inv_spool_log_open(struct inv_spool *s, struct inv_err *err)
 
 /*
  * Removes the oldest files if there are more than rotate_count. The journal
- * does not record the removal, so a successor may repeat it.
+ * does not record that, so the next spooler may try to remove the same files
+ * again.
  */
 static void remove_oldest(struct inv_spool *s)
 {
@@ -186,10 +191,10 @@ static bool due(const struct inv_spool *s, uint64_t now)
 }
 
 /*
- * Begins the next file if the current one is too large or too old. The journal
- * makes the old file's end and the new file valid in one step. If the spooler
- * dies before this step, its successor truncates the old file, and replaces the
- * new one as a leftover.
+ * Begins the next file if the current one is too large or too old. One commit
+ * of the journal makes the end of the old file and the new file valid. If the
+ * spooler dies before, the next spooler truncates the old file, and replaces
+ * the new one (enum inv_leftover).
  */
 void inv_spool_log_rotate_if_due(struct inv_spool *s)
 {
@@ -209,6 +214,7 @@ void inv_spool_log_rotate_if_due(struct inv_spool *s)
 		s->at = was;
 	}
 	s->rotate_after_ns = now + ROTATE_RETRY_NS;
-	/* The file will be reopened at the position before the totals. */
+	/* The rotation has failed. The old file will be reopened at the
+	 * position before the totals. */
 	inv_log_writer_close(&s->log);
 }

@@ -19,8 +19,8 @@
 #define END_PATIENCE_NS (5000ull * MS)
 #define EOF_PATIENCE_NS (2500ull * MS)
 /*
- * The keeper takes an anchor each second. If an anchor is taken later than this
- * after standard input ended, the keeper still lives.
+ * The keeper takes an anchor each second. If it takes one later than this time
+ * after the end of standard input, the keeper is alive.
  */
 #define EOF_STILL_NS (500ull * MS)
 
@@ -33,9 +33,9 @@ struct server {
 	struct inv_vm_watch vm;
 	struct inv_spool spool;
 	uint64_t next_flush_ns;
-	uint64_t end_by_ns; /* deadline for writing the log's end; 0: the
-			       spooler is not ending, or the log can be
-			       written */
+	uint64_t end_by_ns; /* deadline for writing the log's end, if the log
+			       cannot be written when the spooler is to end;
+			       otherwise 0 */
 	uint64_t eof_ns;    /* when standard input ended; 0: it has not ended */
 	uint64_t eof_anchors;
 	bool terminated;
@@ -44,12 +44,12 @@ struct server {
 	unsigned wait_ms;
 };
 
-/* Requests of the VM. They are read before a pass, so that the pass fulfils
- * them. */
+/* What the VM has requested. The spooler reads it before a pass over the rings,
+ * so that the pass fulfils it. */
 struct asked {
-	int end;	/* enum inv_log_end: how to end; 0: continue */
-	uint64_t flush; /* number of the flush request that is to be
-			   answered; 0: none */
+	int end; /* enum inv_log_end: why the log ends; 0: it continues */
+	uint64_t flush; /* number of the newest flush request; 0: it was
+			   answered already, or there was none */
 	unsigned take;
 };
 
@@ -132,7 +132,8 @@ static void running(struct server *s)
 	atomic_store_explicit(&s->ctl->error, 0, memory_order_release);
 }
 
-/* Clamps n to the option's range, because the control page is not trusted. */
+/* Returns n, or the nearest number in the option's range. n is from the control
+ * page, which is not trusted. */
 static unsigned within(enum inv_option_name name, uint32_t n)
 {
 	const struct inv_option *o = &options[name];
@@ -143,8 +144,8 @@ static unsigned within(enum inv_option_name name, uint32_t n)
 }
 
 /*
- * Sets the time until the next pass: 0 if a ring is filling up, longer and
- * longer if there is nothing to do.
+ * Sets the time until the next pass. It is 0 if a ring is more than half full,
+ * and increases up to IDLE_MS while there are no events.
  */
 static void pace(struct server *s, uint64_t n_events, bool behind)
 {
@@ -173,8 +174,8 @@ static int answer_flush(struct server *s, uint64_t flush, struct inv_err *err)
 	return r;
 }
 
-/* Drains the rings once. Returns 0, or a negative code if the log cannot be
- * written. */
+/* Makes one pass over the rings. Returns 0, or a negative error code if the log
+ * cannot be written. */
 static int pass(struct server *s, const struct asked *a, struct inv_err *err)
 {
 	uint64_t n_events = 0;
@@ -182,8 +183,9 @@ static int pass(struct server *s, const struct asked *a, struct inv_err *err)
 	int r;
 
 	if (s->ctl->keep == INV_KEEP_NEWEST && !a->take) {
-		/* A flight recorder without a request: writes only the anchors,
-		 * because the keeper overwrites them. */
+		/* A flight recorder, and the VM has requested nothing. Write
+		 * only the anchors now: the keeper would overwrite them before
+		 * the next request. */
 		r = inv_spool_drain_anchors(&s->spool, err);
 	} else {
 		r = inv_spool_drain(&s->spool, a->take, a->end || a->flush,
@@ -198,8 +200,8 @@ static int pass(struct server *s, const struct asked *a, struct inv_err *err)
 	return r;
 }
 
-/* Returns true if the spooler is to exit: the log's end is written, or the
- * deadline for writing it has passed. */
+/* `r' is the result of the last pass. Returns true if the spooler is to exit:
+ * it has written the log's end, or the deadline for this has passed. */
 static bool ended(struct server *s, const struct asked *a, int r)
 {
 	uint64_t now;
@@ -214,8 +216,9 @@ static bool ended(struct server *s, const struct asked *a, int r)
 	return now >= s->end_by_ns;
 }
 
-/* Exits without writing the end of the log. The events stay in the ring file,
- * for `inviso recover'. */
+/* Ends the spooler without writing the end of the log. The events stay in the
+ * ring file, from which `inviso recover' can write them. Returns the exit
+ * status. */
 static int leave_ring_file(struct server *s, const struct inv_err *err)
 {
 	inv_spool_close(&s->spool);
@@ -243,7 +246,8 @@ static int leave(struct server *s, const struct asked *a, int r,
 	return r < 0 ? 1 : 0;
 }
 
-/* Reads and ignores all bytes: any byte wakes the spooler up. */
+/* Reads the bytes that have arrived, and ignores their values: each byte only
+ * wakes the spooler up. */
 static void read_input(struct server *s)
 {
 	char buf[256];
@@ -257,8 +261,8 @@ static void read_input(struct server *s)
 	s->eof_anchors = UINT64_MAX;
 }
 
-/* Returns true if this process must exit in favour of another spooler (see
- * loop.h). */
+/* Returns true if this spooler must exit: standard input has ended, but the
+ * keeper is alive, and will start another spooler (loop.h). */
 static bool is_superfluous(struct server *s)
 {
 	uint64_t n, since;
@@ -274,7 +278,7 @@ static bool is_superfluous(struct server *s)
 	if (n != s->eof_anchors)
 		return true;
 	if (since >= EOF_PATIENCE_NS)
-		s->eof_ns = 0; /* the keeper is dead: stay */
+		s->eof_ns = 0; /* the keeper is dead: continue */
 	return false;
 }
 
@@ -318,9 +322,9 @@ static int loop(struct server *s)
 	}
 }
 
-/* Reports that the log could not be opened. If memory is short and a log
- * exists, a successor may succeed, so the state is stalled instead of
- * failed. */
+/* Reports that the log could not be opened. If there was no memory and a log
+ * exists, the next spooler may succeed. Then the state becomes `stalled', not
+ * `failed'. */
 static void not_opened(struct inv_ring_ctl *ctl, int r,
 		       const struct inv_err *err)
 {

@@ -8,26 +8,25 @@
 /*
  * The main loop of the spooler: when to drain, what to watch, when to exit.
  *
- *   state        drains                                    exits
- *   open         full packets each drain_ms (100 ms when   on SIGTERM
- *                nothing happens), open ones each
- *                flush_ms; keep => newest: on request
- *   closed, or   everything                                at once
- *   owner died
- *   the VM died  everything                                at once
- *   the log can  tries each 100 ms                         5 s after one of
- *   not be                                                 the above; events
- *   written                                                left in memory count
- *                                                          as unwritten, events
- *                                                          in a ring file stay
+ * While the tracer is open, the spooler drains full packets each drain_ms, or
+ * each 100 ms if there are no events. It drains open packets each flush_ms. It
+ * drains a flight recorder (keep => newest) only on request.
  *
- * When standard input ends, the keeper may be alive: perhaps only the port was
- * closed.  If the keeper still takes anchors, it will start another spooler, so
- * this spooler exits.  Otherwise this spooler stays, because no process will
- * start another.
+ * The spooler exits on SIGTERM, and when the tracer is closed, its owner has
+ * died, or the VM has died. Before, it drains the rings once more.
  *
- * Any byte on standard input wakes the spooler up, so that a flush or a close
- * need not wait for its timer.
+ * If the log cannot be written, the spooler tries again each 100 ms. If it must
+ * exit, it still tries for 5 s. If the tracer has ended, events that are left
+ * in memory then count as unwritten; events that are left in a ring file stay
+ * there.
+ *
+ * When standard input ends, the keeper has died, or only the port was closed.
+ * If the keeper still takes anchors, it is alive and will start another
+ * spooler, so this spooler exits.  Otherwise this spooler continues, because no
+ * process will start another.
+ *
+ * Each byte on standard input wakes the spooler up, so that a flush or a close
+ * need not wait for the spooler's timer.
  */
 struct inv_serve {
 	int wake_fd; /* standard input, if the keeper started this program as a
@@ -36,12 +35,13 @@ struct inv_serve {
 };
 
 /*
- * Runs the loop. Returns the exit status: 0 if everything is in the log or
- * another spooler continues, otherwise 1.
+ * Runs the loop. Returns the exit status: 0 if all events are in the log or
+ * another spooler will continue, otherwise 1.
  */
 int inv_spool_serve(struct inv_attached *mem, const struct inv_serve *how);
 
-/* Stores in the control page that the log could not be opened, and why. */
+/* Stores in the control page, for the keeper, that the log could not be opened,
+ * and why. */
 void inv_spool_failed(struct inv_ring_ctl *ctl, const struct inv_err *err);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * inviso_spool: writes the events in a tracer's rings to its log. The tracer's
- * keeper runs it as a port program. It continues after the VM's death until the
- * rings are empty.
+ * inviso_spool, the spooler: writes the events in a tracer's rings to the
+ * tracer's log. The tracer's keeper, a process in the VM, starts it as a port
+ * program. If the VM dies, the spooler continues until the rings are empty.
  */
 
 #include <argp.h>
@@ -127,9 +127,9 @@ static bool is_pipe(int fd)
 }
 
 /*
- * Redirects the outputs to /dev/null: this program never writes to inherited
- * outputs. It keeps the port's pipe open on another descriptor, because
- * otherwise the port would close.
+ * Redirects standard output and standard error to /dev/null, so that nothing is
+ * written to files of the VM. If standard output is the port's pipe, keeps the
+ * pipe open as another descriptor: otherwise the port would close.
  */
 static void leave_outputs(void)
 {
@@ -145,15 +145,16 @@ static void leave_outputs(void)
 		close(null);
 }
 
-/* Detaches from the VM's descriptors, session, working directory and
- * signals. */
+/* Detaches from what this program has inherited from the VM: its descriptors
+ * from 3 on, its session (setsid), and its working directory. */
 static void leave_home(void)
 {
 	(void)syscall(SYS_close_range, 3u, ~0u, 0u);
 	(void)setsid();
 	umask(077);
 	if (chdir("/") < 0)
-		(void)errno; /* harmless: the old directory stays in use */
+		(void)errno; /* no harm: the old directory remains the working
+				directory */
 }
 
 static int only_sigterm(void)
@@ -182,8 +183,9 @@ static int attach(struct inv_attached *mem, const struct args *a,
 }
 
 /*
- * Sweeps, while a client attaches to a node. The node waits only for the word
- * "ready", which shows that programs in this directory can be executed.
+ * Sweeps (spool/sweep.h). The node starts this when a client attaches to it.
+ * The node waits only for the word "ready", which shows that programs in this
+ * directory can be executed.
  */
 static int sweep(const struct args *a)
 {
@@ -198,9 +200,9 @@ static int sweep(const struct args *a)
 }
 
 /*
- * If a spooler that a keeper started cannot attach, it has no shared memory for
- * its error. Its exit status is this number plus the step that failed.
- * inviso_keeper.erl has a text for each step.
+ * If a spooler cannot attach, it has no shared memory in which it could report
+ * the error to the keeper. So its exit status is this number plus the step that
+ * failed. inviso_keeper.erl has a text for each step.
  */
 #define NOT_ATTACHED 10
 
@@ -218,7 +220,8 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	if (a.n_sweep)
 		return sweep(&a);
-	if (a.ring) { /* before the working directory changes */
+	if (a.ring) { /* a path that is relative to the working directory,
+			 which changes below */
 		ring = realpath(a.ring, NULL);
 		if (!ring) {
 			perror(a.ring);

@@ -22,11 +22,11 @@
 #define LIVE "live-"
 #define VERSION "inviso-place 1"
 #define RECORD_MAX 2048
-/* Seconds within which a living VM completes a place. */
+/* If a place is not complete after this many seconds, its VM is dead. */
 #define YOUNG_S 60
 /*
- * Seconds within which a living VM locks its record, even if the library is
- * sent over a slow network.
+ * If a living VM can lock its record, it does so within this many seconds, even
+ * if the library, which locks it, is sent over a slow network.
  */
 #define UNLOCKED_S 3600
 
@@ -54,7 +54,8 @@ static void take(struct inv_place *p, const char *key, const char *value)
 	}
 }
 
-/* Returns true if text is a record of this version, or the start of one. */
+/* Returns true if the text is a record of this version, or the first part of
+ * its first line. */
 static bool is_begun(const char *text)
 {
 	static const char first[] = VERSION "\n";
@@ -63,7 +64,8 @@ static bool is_begun(const char *text)
 	return !strncmp(text, first, n);
 }
 
-/* Reads the record. It is complete if it has `time', which is written last. */
+/* Reads the record. It is complete if it has the line `time', which the VM
+ * writes last. */
 static void parse(struct inv_place *p, char *text)
 {
 	bool first = true;
@@ -123,8 +125,8 @@ static bool is_ours(int fd, struct stat *st)
 	       st->st_uid == geteuid() && (st->st_mode & 07777) == 0700;
 }
 
-/* Returns true if no other kernel can mount the file system at the same
- * time. */
+/* Returns true if the file system is of a kind that only one machine can mount
+ * at a time. */
 static bool is_local(int fd)
 {
 	static const unsigned long kinds[] = {
@@ -135,8 +137,8 @@ static bool is_local(int fd)
 		0x2FC12FC1, /* ZFS */
 		0x01021994, /* tmpfs */
 		0x858458F6, /* ramfs */
-		0x794C7630, /* overlay: its files are on a file system that is
-			     * listed above */
+		0x794C7630, /* overlay, whose files are on one of the file
+			     * systems above */
 	};
 	struct statfs fs;
 
@@ -205,13 +207,19 @@ static void read_boot(char *boot, size_t size)
 }
 
 /*
- * Returns true if the VM either is dead or holds the lock, which the caller
- * then tries. In the VM's pid namespace and boot, the VM's process decides.
- * Elsewhere, if the record says that the VM held the lock, the lock decides.
- * Otherwise the VM counts as dead if three things hold: the boot id differs,
- * the record is older than UNLOCKED_S, and the record does not say `nolock'.
- * The boot id alone proves nothing, because containers of one machine can have
- * different boot ids (systemd-nspawn).
+ * Returns false if the VM may be alive. After the result true, the caller tries
+ * the record's lock; if it gets the lock, the VM is dead. The rules, in this
+ * order:
+ *
+ *   - In the VM's pid namespace, and since the same boot, the result is true if
+ *     the VM's process has ended.
+ *   - If the file system may be shared with another machine, it is false.
+ *   - If the record says that the VM has locked it, it is true: the lock shows
+ *     whether the VM is alive.
+ *   - Otherwise it is true only if the boot id differs, the record is older
+ *     than UNLOCKED_S, and the record does not say `nolock'. The boot id alone
+ *     proves nothing, because containers of one machine can have different boot
+ *     ids (systemd-nspawn).
  */
 static bool may_be_dead(const struct inv_place *p)
 {
@@ -232,9 +240,8 @@ static bool may_be_dead(const struct inv_place *p)
 }
 
 /*
- * Makes the other checks before it tries the lock. While this process holds the
- * lock, a VM cannot lock its record; the other checks ensure that no VM tries
- * to.
+ * Tries the lock last. While this program has the lock, a VM could not lock its
+ * record; the other checks ensure that there is no such VM.
  */
 bool inv_place_is_dead(struct inv_place *p)
 {
@@ -254,7 +261,8 @@ static DIR *list(int fd)
 	return dir;
 }
 
-/* Returns the next name except . and ..; NULL at the end. */
+/* Returns the next name in the directory that is not . or .., or NULL at the
+ * end. */
 static const char *next(DIR *dir)
 {
 	const struct dirent *e;
@@ -320,8 +328,8 @@ static void remove_logs(int place, const char *room)
 		close(fd);
 }
 
-/* Removes the logs of `inviso trace'. Returns true if the place still contains
- * anything except the record. */
+/* Removes the logs of `inviso trace'. Returns true if the place then contains
+ * more than the record. */
 static bool clear_rooms(int place)
 {
 	DIR *dir = list(place);
@@ -359,7 +367,8 @@ void inv_place_clear(const struct inv_place *p)
 		unlinkat(p->parent, p->name, AT_REMOVEDIR);
 }
 
-/* A VM writes the record first, so a place without a record is empty. */
+/* A VM creates the record before other files. So the place of a VM that died
+ * before the record was complete contains nothing else. */
 void inv_place_clear_unfinished(const struct inv_place *p)
 {
 	DIR *dir = list(p->fd);
@@ -399,7 +408,7 @@ static bool places_in(const char *parent, int fd, uint64_t until,
 	return more;
 }
 
-/* Returns true if one of the first n parents is the same directory. */
+/* Returns true if one of the first n parents is the directory `st'. */
 static bool is_repeated(const char *const *parents, size_t n,
 			const struct stat *st)
 {

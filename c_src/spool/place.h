@@ -8,11 +8,11 @@
 
 /*
  * The private directory of a node (the place), which src/guest/inviso_place.erl
- * creates.  These functions are for processes outside the VM: the spooler that
- * sweeps, and the command.
+ * creates.  These functions are for programs outside the VM: the spooler that
+ * sweeps (spool/sweep.h), and the command.
  *
  * 	PARENT/inviso-<32 hex digits>/	mode 0700
- * 		node the record: the VM to which the place belongs
+ * 		node			the record: whose VM's place it is
  * 		inviso_tracer.so, inviso_spool (and, of older builds,
  * 					inviso_engine.so)
  * 		room-<number>/NAME.log	a recording
@@ -25,13 +25,14 @@
  * 	start 81723		field 22 of /proc/PID/stat
  * 	boot 5f0e...		/proc/sys/kernel/random/boot_id
  * 	pidns 4026531836	inode of /proc/self/ns/pid
- * 	time 1763822121		Unix time; last line of the first write
- * 	locked			the VM held a lock (flock) on the record
+ * 	time 1763822121		Unix time; the VM writes the lines up to this
+ * 				one together
+ * 	locked			the VM has locked the record (flock)
  * 	nolock			the VM could not lock it
  *
- * A VM that has loaded the library holds a lock on the record until it ends, so
- * that processes in other containers can see whether it lives.  If there are
- * several `locked' and `nolock' lines, the last one counts.
+ * A VM that has loaded the library keeps the record locked until the VM ends.
+ * From the lock, programs in other containers see that the VM is alive.  If
+ * there are several `locked' and `nolock' lines, the last one is valid.
  */
 #define INV_PLACE_RECORD "node"
 
@@ -41,12 +42,12 @@ struct inv_place {
 	int fd;		 /* descriptor of the directory */
 	int record;	 /* descriptor of the record; -1: no record */
 	int64_t changed; /* Unix time of the directory's last change */
-	bool local;	 /* only one kernel can mount the file system */
-	bool begun;	 /* no record yet, or possibly an incomplete record */
+	bool local;	 /* the file system is not shared between machines */
+	bool begun;	 /* there is no record, or an empty or incomplete one */
 	bool has_record; /* the record is complete; otherwise the following
 			    fields are not set */
-	bool locked;
-	bool no_lock;
+	bool locked;	 /* the last line about a lock is `locked' */
+	bool no_lock;	 /* the last line about a lock is `nolock' */
 	char node[1024];
 	int32_t pid;
 	uint64_t start;
@@ -56,53 +57,55 @@ struct inv_place {
 };
 
 /*
- * Opens the place `name' in the directory `parent'. Returns false unless it is
- * a directory of this user with mode 0700 and not a link. Its contents are not
- * trusted: reads are bounded, and links are not followed.
+ * Opens the place `name' in the directory `parent'. Returns false if it is not
+ * a directory, is a link, belongs to another user, or has a mode other than
+ * 0700. The functions do not trust its contents: they bound their reads, and
+ * follow no links.
  */
 bool inv_place_open(struct inv_place *p, int parent, const char *name);
 void inv_place_close(struct inv_place *p);
 
 /*
- * Returns true if it is certain that the VM has ended. The record then stays
- * locked until the place is closed, so that no other process works on the
- * place. Returns false in case of doubt: another pid namespace and no lock, or
- * a network file system, because another machine may use the place.
+ * Returns true if it is certain that the VM has ended. Then this function has
+ * locked the record, until inv_place_close, so that no other program works on
+ * the place. Returns false in case of doubt. For example, the VM was in another
+ * pid namespace and did not lock the record; or the place is on a network file
+ * system, and another machine may use it.
  */
 bool inv_place_is_dead(struct inv_place *p);
 
 /*
- * Removes library, spooler, engine and logs of `inviso trace' from a dead
- * place. Removes the place itself if no recording is left in it. Keeps other
- * files, and a place that contains any.
+ * For the place of a dead VM: removes library, spooler, engine and the logs of
+ * `inviso trace'. Removes the place itself if no recording and no other file is
+ * left in it.
  */
 void inv_place_clear(const struct inv_place *p);
 
 /*
- * Removes the files that inv_place_clear removes, and the record, from a
- * directory of any name whose VM is known to be dead. Returns true if the
- * directory is now empty.
+ * Removes the files that inv_place_clear removes, and the record, from the
+ * directory fd, which can have any name. The caller knows that its VM is dead.
+ * Returns true if the directory is now empty.
  */
 bool inv_place_empty(int fd);
 
 /*
- * Removes a place whose VM died while it created the place: a place that for a
- * minute has had no record or an incomplete record. Leaves records of other
- * versions alone.
+ * Removes a place whose VM died while it created the place: it has no record,
+ * or an incomplete one, and has not changed for a minute. Does not remove
+ * records of other versions.
  */
 void inv_place_clear_unfinished(const struct inv_place *p);
 
 /*
  * Calls `each' with every place of this user in the n directories `parents',
- * until `each' returns false or ms have passed. Directories that do not exist,
- * or are listed twice, are skipped.
+ * until `each' returns false or ms milliseconds have passed. Skips directories
+ * that do not exist or are listed a second time.
  */
 typedef bool inv_place_each(void *arg, const char *parent, struct inv_place *p);
 void inv_places(const char *const *parents, size_t n, unsigned ms,
 		inv_place_each *each, void *arg);
 
-/* Calls `each' with name and directory of every recording's room, until `each'
- * returns false. */
+/* Calls `each' for every directory room-<number> of the place, with the
+ * directory's name and descriptor, until `each' returns false. */
 typedef bool inv_room_each(void *arg, const char *name, int fd);
 void inv_place_rooms(const struct inv_place *p, inv_room_each *each, void *arg);
 

@@ -12,8 +12,8 @@
 #define LOOK_MS 10
 
 /*
- * Returns true if the VM was in another pid namespace. Then the VM's pid may
- * belong to another process in this namespace, or to no process.
+ * Returns true if the VM was in another pid namespace. In the namespace of this
+ * program, the VM's pid then means another process, or none.
  */
 static bool is_elsewhere(const struct inv_ring_ctl *ctl)
 {
@@ -21,9 +21,9 @@ static bool is_elsewhere(const struct inv_ring_ctl *ctl)
 }
 
 /*
- * Returns true if the VM has ended. Waits for its threads: a killed process is
- * a zombie as soon as its first thread has ended, while other threads may still
- * run.
+ * Returns true if the VM has ended. If it is a zombie, waits until all its
+ * threads have ended: a killed process is a zombie as soon as its first thread
+ * has ended, while other threads may still run.
  */
 static bool has_ended(struct inv_vm_watch *vm)
 {

@@ -20,14 +20,14 @@ struct inv_recovered {
 };
 
 /*
- * Writes the events in the rings of the file `ring' to the log, after the VM
- * and the spooler of the rings have died. If out is NULL, continues the log
- * that the spooler was writing, which must be at its old path; otherwise writes
- * a new file at out.
+ * Writes the events that are in the ring file `ring' to the log, after the VM
+ * and its spooler have died. If out is NULL, continues the log that the spooler
+ * was writing, which must be at its old path; otherwise writes a new file at
+ * out.
  *
- * INV_EBUSY: the VM or a spooler is alive, or the VM was in another pid
- * namespace, so that this process cannot see whether it lives. With force, a VM
- * of another pid namespace is assumed to be dead.
+ * Returns INV_EBUSY if the VM or a spooler is alive. Also if the VM was in
+ * another pid namespace, where this program cannot see whether the VM is alive;
+ * if force is true, such a VM is assumed to be dead.
  */
 int inv_recover(const char *ring, const char *out, bool force,
 		struct inv_recovered *done, struct inv_err *err);

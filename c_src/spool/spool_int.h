@@ -4,17 +4,17 @@
 
 #include "spool/drain.h"
 
-/* Declarations that the files of this room share to implement struct
+/* Declarations that the files in this directory share to implement struct
  * inv_spool. */
 
 /*
- * log.c: the file being written. The next inv_spool_moved() stores the log's
- * new position in the journal.
+ * log.c: opens and creates files of the log. These functions change the log's
+ * position only in *s; the next inv_spool_moved() stores it in the journal.
  */
 int inv_spool_log_open(struct inv_spool *s, struct inv_err *err);
 int inv_spool_log_create(struct inv_spool *s, uint32_t number,
 			 enum inv_leftover leftover, struct inv_err *err);
-/* Reopens the file that was being written. */
+/* Reopens the file that the earlier spooler was writing. */
 int inv_spool_log_reopen(struct inv_spool *s, struct inv_err *err);
 /*
  * Continues the log if no file is open, because a rotation failed or the log
@@ -26,16 +26,18 @@ int inv_spool_log_ready(struct inv_spool *s, struct inv_err *err);
 void inv_spool_log_rotate_if_due(struct inv_spool *s);
 
 /*
- * Commits the bytes that were written since the last call, together with the
- * new position of the ring (INV_JOURNAL_NO_RING: only of the log).
+ * Commits the bytes that were written to the log since the last call, together
+ * with the new position of the ring. If `ring' is INV_JOURNAL_NO_RING, commits
+ * only the position of the log.
  */
 void inv_spool_moved(struct inv_spool *s, uint32_t ring,
 		     const struct inv_ring_pos *pos);
 
-/* anchors.c */
+/* anchors.c: writes the new clock anchors, except those that tell nothing new
+ * about the clocks. If `newest' is true, always writes the newest of them. */
 int inv_spool_put_anchors(struct inv_spool *s, bool newest,
 			  struct inv_err *err);
-/* At the start of a file: writes the newest anchor again, if there is one. */
+/* For a new file: writes the newest anchor to it, too, if there is one. */
 int inv_spool_repeat_anchor(struct inv_spool *s, struct inv_err *err);
 
 /* totals.c */

@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /*
- * Removes from the n directories `parents' the places of dead nodes of this
- * user (spool/place.h). Takes at most two seconds. Recordings stay. Also
- * removes unfinished places that are older than a minute, because their VM died
- * while it created them.
+ * Removes from the n directories `parents' the places (spool/place.h) of this
+ * user's nodes that are dead, except recordings in them. Also removes
+ * unfinished places that are older than a minute, because their VM died while
+ * it created them. Takes at most two seconds.
  */
 void inv_sweep(const char *const *parents, size_t n);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Accounts for every event that was produced. */
+/* Writes the totals of the streams, which count every event that was
+ * produced. */
 
 #include "spool/spool_int.h"
 
@@ -59,9 +60,9 @@ void inv_spool_totals(const struct inv_spool *s, uint32_t ring,
 }
 
 /*
- * Counts the events that are not in the log after the VM's threads have ended
- * and everything readable was read. Each of them was in an invalid packet, or
- * its thread died while writing it.
+ * Counts the events that are still missing in the totals at the very end, when
+ * the VM's threads write no more and all valid packets were read. Each of these
+ * events was in an invalid packet, or its thread died while writing it.
  */
 static void account_for_rest(struct inv_spool *s, uint32_t ring,
 			     struct inv_log_totals *t)
@@ -124,8 +125,9 @@ int inv_spool_put_totals(struct inv_spool *s, enum inv_log_end why,
 }
 
 /*
- * Removes the next file, which a predecessor may have created before it died.
- * Only a second or later spooler, or a recovery, can find such a file.
+ * Removes the file after the log's last one, which an earlier spooler may have
+ * created just before it died. So only a second or later spooler, or a
+ * recovery, can find such a file.
  */
 static void remove_leftover(struct inv_spool *s, enum inv_log_end why)
 {

@@ -31,8 +31,9 @@ uint64_t inv_process_start(int32_t pid)
 	if (n <= 0)
 		return 0;
 	buf[n] = 0;
-	/* The second field is the program's name in parentheses, which may
-	 * contain any characters. */
+	/* The second field is the program's name in parentheses. The name can
+	 * contain spaces and parentheses, so the search begins at the last
+	 * one. */
 	p = strrchr(buf, ')');
 	if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
 		return 0;
@@ -56,7 +57,8 @@ static void look(struct inv_vm_watch *w)
 	uint64_t start = inv_process_start(w->pid);
 
 	w->looked_ns = inv_mono_ns();
-	if (start == 0) /* no such process, or hidden from this one */
+	if (start == 0) /* the process does not exist, is a zombie, or its /proc
+			   entry is hidden */
 		w->dead = kill(w->pid, 0) < 0 && errno == ESRCH;
 	else
 		w->dead = w->start != 0 && start != w->start;
@@ -70,8 +72,8 @@ void inv_vm_watch_open(struct inv_vm_watch *w, int32_t pid, uint64_t start)
 		return;
 	}
 	/*
-	 * Open the descriptor before comparing the start time: once the
-	 * descriptor is open, the pid cannot be reused unnoticed.
+	 * Open the descriptor before comparing the start time: the descriptor
+	 * always means the same process, even if the pid is reused later.
 	 */
 	w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (w->pidfd < 0 && errno == ESRCH)

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Watches whether the VM lives. Compares the VM's start time, too, because pids
- * are reused. If the kernel has no pidfd_open, checks the process once a
- * second.
+ * Watches whether the VM is alive. A process with the VM's pid counts as the VM
+ * only if it has the VM's start time, because pids are reused. If the kernel
+ * has no pidfd_open, looks for the process once a second.
  */
 struct inv_vm_watch {
 	int pidfd; /* readable when the VM has ended; -1: none */
@@ -23,8 +23,8 @@ bool inv_vm_watch_is_dead(struct inv_vm_watch *w);
 void inv_vm_watch_close(struct inv_vm_watch *w);
 
 /*
- * Returns field 22 of /proc/<pid>/stat, the start time, or 0 if there is no
- * such process or it is a zombie.
+ * Returns the start time of a process, field 22 of /proc/<pid>/stat. Returns 0
+ * if there is no such process, or it is a zombie.
  */
 uint64_t inv_process_start(int32_t pid);
 

@@ -6,11 +6,11 @@
 #include "vm/pages.h"
 #include "vm/place.h"
 
-/* A VM has fewer processes. */
+/* The most entries of a table; a VM has fewer processes. */
 #define PROCESSES_MAX (UINT64_C(1) << 27)
 
-#define BATCH 32u    /* how many free blocks threads exchange at a time */
-#define CACHED 128u  /* how many free blocks a thread has at most */
+#define BATCH 32u    /* how many free blocks a shared list has */
+#define CACHED 128u  /* how many free blocks a thread keeps in its cache */
 #define ATTEMPTS 16u /* how often a thread tries to take or give back a list */
 
 /* A block with bytes of a call that did not fit into earlier blocks. */
@@ -32,17 +32,18 @@ _Static_assert(offsetof(struct inv_kept_call, next) ==
 
 /* The entry of a process. */
 struct entry {
-	_Atomic uint64_t id; /* the process; 0: none; SWEPT: another thread
-				empties the entry */
+	_Atomic uint64_t id; /* the process; 0: none; SWEPT: a thread is
+				emptying the entry */
 	uint32_t top;	     /* block of the innermost call; 0: none */
 	uint32_t n;	     /* how many open calls are on the stack */
 	uint32_t blocks;
-	uint32_t more; /* open calls without room above the innermost one */
-	uint32_t gaps; /* open calls without room below it */
+	uint32_t more; /* how many open calls inside the one at `top' are not
+			  on the stack, because there was no room */
+	uint32_t gaps; /* how many such calls there are below `top' */
 	uint32_t pad;
 };
 
-/* No process has this word: all its bits are those of a tag. */
+/* No process has this id: the tag bits in it are not those of a pid. */
 #define SWEPT UINT64_MAX
 
 struct cache {
@@ -57,9 +58,9 @@ struct inv_kept {
 	struct entry *entry;
 	uint32_t n_blocks;
 	union block *block; /* block 0 is not used, because 0 means no block */
-	_Alignas(64) _Atomic uint64_t lists; /* the first list's block, with a
-						number above that is never
-						repeated */
+	_Alignas(64) _Atomic uint64_t lists; /* low half: the first block of
+						the first list of free blocks;
+						high half: an ABA tag */
 	_Alignas(64) _Atomic uint32_t fresh; /* how many blocks were ever
 						used */
 	struct cache cache[];
@@ -107,8 +108,8 @@ static uint64_t numbered(uint64_t lists, uint32_t first)
 	return ((lists >> 32) + 1) << 32 | first;
 }
 
-/* Gives back BATCH of the thread's free blocks. Returns false if other threads
- * were always faster, which is unlikely. */
+/* Gives BATCH of the thread's free blocks to the shared lists. Returns false if
+ * all attempts fail because of other threads, which is unlikely. */
 static bool give_back(struct inv_kept *k, struct cache *c)
 {
 	uint64_t lists = atomic_load(&k->lists);
@@ -123,7 +124,7 @@ static bool give_back(struct inv_kept *k, struct cache *c)
 	for (unsigned i = 0; i < ATTEMPTS; i++) {
 		atomic_store_explicit(&k->block[first].more.link,
 				      first_of(lists), memory_order_relaxed);
-		/* Release: the links inside the list. */
+		/* Release: a thread that takes the list sees its links. */
 		if (atomic_compare_exchange_strong(&k->lists, &lists,
 						   numbered(lists, first))) {
 			c->n -= BATCH;
@@ -133,9 +134,9 @@ static bool give_back(struct inv_kept *k, struct cache *c)
 	return false;
 }
 
-/* Takes a list of free blocks. If another thread takes the list meanwhile,
- * this thread reads a block that is no longer free. The number in `lists' then
- * differs, and the attempt fails. */
+/* Takes a list of free blocks. If another thread takes the list meanwhile, this
+ * thread reads the link of a block that is no longer free. Then the ABA tag in
+ * `lists' has changed, and the attempt fails. */
 static uint32_t take_list(struct inv_kept *k)
 {
 	uint64_t lists = atomic_load(&k->lists);
@@ -169,7 +170,7 @@ __attribute__((noinline)) static void refill(struct inv_kept *k,
 			c->free[c->n++] = fresh + i - 1;
 }
 
-/* Returns 0 if there is no free block. */
+/* Returns the number of a free block, or 0 if there is none. */
 static inline uint32_t take(struct inv_kept *k, uint32_t thread)
 {
 	struct cache *c = &k->cache[thread];
@@ -217,7 +218,8 @@ static inline bool has(const struct entry *e, uint64_t process)
 	return atomic_load_explicit(&e->id, memory_order_relaxed) == process;
 }
 
-/* Returns 1 if the call is to be counted, or 0. */
+/* Removes the innermost call of the stack. Returns 1 if the call has the bit
+ * INV_KEPT_COUNTED, otherwise 0. */
 static inline uint32_t remove_top(struct inv_kept *k, uint32_t thread,
 				  struct entry *e)
 {
@@ -246,8 +248,8 @@ static uint32_t remove_all(struct inv_kept *k, uint32_t thread, struct entry *e)
 	return n;
 }
 
-/* Takes over the entry of a dead process. Returns false if another thread
- * empties it. */
+/* Takes over the entry of a dead process, and removes its calls. Returns false
+ * if another thread is emptying the entry. */
 __attribute__((noinline)) static bool take_over(struct inv_kept *k,
 						uint32_t thread,
 						struct entry *e,
@@ -256,7 +258,8 @@ __attribute__((noinline)) static bool take_over(struct inv_kept *k,
 {
 	uint64_t id = atomic_load(&e->id);
 
-	/* Acquire: makes the changes of the other thread visible. */
+	/* Acquire: makes the changes visible that other threads have made to
+	 * the entry. */
 	if (id == SWEPT ||
 	    !atomic_compare_exchange_strong(&e->id, &id, process))
 		return false;
@@ -350,10 +353,11 @@ void inv_kept_get(const struct inv_kept *k, const struct inv_kept_call *call,
 }
 
 /*
- * Returns how many calls to remove so that the call that ends is the innermost one,
- * or e->n if no call of the function is open. These are the calls above the
- * innermost one of the function, or above the first gap between calls: the call
- * that ends may have found no room.
+ * A call of the function ends. Returns how many calls above it must be removed
+ * from the stack, or e->n if the stack has no call of the function. If calls
+ * that found no room (a gap) are above the function's innermost call on the
+ * stack, the call that ends may be one of them; then only the calls above the
+ * gap count.
  */
 static uint32_t above(const struct inv_kept *k, const struct entry *e,
 		      uint32_t function)
@@ -417,8 +421,8 @@ uint32_t inv_kept_forget(struct inv_kept *k, uint32_t thread, uint64_t process,
 
 	if (!has(e, process))
 		return 0;
-	/* Some of the calls without room are gone, too, and it is unknown
-	 * which. */
+	/* Among the calls for which there was no room, some have lost their
+	 * ends, too, and it is unknown which. */
 	if (e->more > 0 || e->gaps > 0)
 		return remove_all(k, thread, e);
 	while (*at != 0) {

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 /*
- * The open calls of processes. For each call, the time at which it began and
- * some bytes, such as its arguments, are kept until the call ends.
+ * The open calls of processes: calls that have begun and not ended. The table
+ * keeps, until a call ends, the time at which it began and bytes of the caller,
+ * such as the call's arguments.
  *
  * 	 processes                  blocks of 256 bytes
  * 	+----+-----+---+	   +------+-------+	   +------+-------+
@@ -20,14 +21,15 @@
  * 				   | bytes |
  * 				   +-------+
  *
- * Each process has a stack. Only the thread that runs the process may call the
- * functions for it; the VM lets one thread at a time run it (vm/place.h,
- * vm/open_calls.h). A process moves between threads, and its blocks with it.
+ * Each process has a stack of calls, `top' being the innermost one. Only the
+ * thread that runs a process may call the functions for the process; the VM
+ * lets one thread at a time run it. If a process moves to another thread, its
+ * blocks still belong to the process.
  *
  * The number of blocks is fixed. Each thread has a few free blocks of its own.
- * The other free blocks are in lists, which threads exchange by
- * compare-and-swap with a bounded number of attempts. No function waits or
- * allocates memory. A page takes memory only when it is used, and blocks that
+ * The other free blocks are in shared lists, which threads take and give back
+ * by compare-and-swap with a bounded number of attempts. No function waits or
+ * allocates memory. A page takes memory when it is first used, so blocks that
  * were used before are taken first.
  */
 #define INV_KEPT_BLOCK 256u
@@ -40,96 +42,106 @@ struct inv_kept;
 struct inv_kept_call {
 	_Atomic uint32_t link; /* private: the next list of free blocks */
 	uint32_t next;	       /* private: the block with more bytes; 0: none */
-	uint32_t below;	       /* private: the call around it; 0: none */
+	uint32_t below;	       /* private: the call that made it; 0: none */
 	uint16_t blocks;       /* private: how many blocks it has */
-	uint16_t gap; /* private: calls without room around it, up to the call
-			 below */
-	uint32_t function; /* the caller's number of its function */
-	uint32_t depth;	   /* how many calls of the process were open around
-			      it */
+	uint16_t gap; /* private: how many calls between it and `below' are not
+			 on the stack, because there was no room */
+	uint32_t function; /* a number that the caller has chosen */
+	uint32_t depth;	   /* how many calls of the process were open when it
+			      began */
 	uint64_t ns;	   /* when it began, in ns */
 	uint64_t inner_ns; /* time in calls inside it that have ended */
-	uint32_t n;	   /* how many of `bytes' are used */
-	uint32_t marks;	   /* these two are the caller's */
+	uint32_t n;	   /* how many bytes it has */
+	uint32_t marks;	   /* the caller writes marks and bytes */
 	uint8_t bytes[INV_KEPT_NEAR];
 };
 
-/* In `marks': the call counts in the numbers of removed calls. */
+/* A bit in `marks'. Functions that return a number of removed calls count only
+ * the calls with this bit. */
 #define INV_KEPT_COUNTED 1u
 
-/* Returns memory for at most `processes' processes, with `bytes' bytes of
- * blocks. Returns NULL if memory is exhausted. */
+/* Makes a table for at most `processes' processes, whose blocks take at most
+ * `bytes' bytes. Returns NULL if there is no memory. */
 struct inv_kept *inv_kept_make(uint64_t processes, uint32_t n_threads,
 			       uint64_t bytes);
 void inv_kept_free(struct inv_kept *k);
 
 /*
- * A call begins. Returns the call, which has no bytes yet. Returns NULL if
- * there is no room; inv_kept_end will then not find the call. If the entry had
- * open calls of a dead process, they are removed, and *lost becomes their
- * number.
+ * Pushes a call that begins onto the process's stack. Returns the call, which
+ * has no bytes yet. Returns NULL if there is no room; inv_kept_end will then
+ * not find the call. If the process's entry still has open calls of a dead
+ * process, removes them, and sets *lost to their number.
  */
 struct inv_kept_call *inv_kept_begin(struct inv_kept *k, uint32_t thread,
 				     uint64_t process, uint32_t function,
 				     uint64_t ns, uint32_t *lost);
 
-/* Gives the call that has begun last more than INV_KEPT_NEAR bytes. Returns
- * false if there is no room; the call then has no bytes. */
+/* Copies more than INV_KEPT_NEAR bytes into the call, which must be the
+ * process's innermost open call. Returns false if there is no room; the caller
+ * must then set call->n to 0. */
 bool inv_kept_put(struct inv_kept *k, uint32_t thread, uint64_t process,
 		  struct inv_kept_call *call, const uint8_t *bytes, uint32_t n);
 
-/* Copies the call's bytes, if it has more than INV_KEPT_NEAR. */
+/* Copies all bytes of the call to `bytes', if the call has more than
+ * INV_KEPT_NEAR. If it has fewer, call->bytes has all of them. */
 void inv_kept_get(const struct inv_kept *k, const struct inv_kept_call *call,
 		  uint8_t *bytes);
 
 enum inv_kept_found {
 	INV_KEPT_FOUND,
 	INV_KEPT_NO_ROOM, /* there was no room when the call began */
-	INV_KEPT_UNKNOWN, /* the call did not begin here */
+	INV_KEPT_UNKNOWN, /* inv_kept_begin was not called for the call, or the
+			     call was removed */
 };
 
 /*
- * A call ends. It stays on the stack until inv_kept_pop. The VM reports ends
- * in the reverse order of the calls. So if there are calls above this call on
- * the stack, their ends were lost: these calls are removed, and *lost becomes
- * their number. If among them there were calls for which there was no room, the
- * call that ends may be one of these, and is taken for one.
+ * Finds the call that ends. The call stays on the stack until inv_kept_pop. The
+ * VM reports ends in the reverse order of the calls. So if there are calls
+ * above this call on the stack, their ends were lost: they are removed, and
+ * *lost is set to their number. But if there are calls above it for which there
+ * was no room, the call that ends may be one of those: the result is then
+ * INV_KEPT_NO_ROOM.
  */
 enum inv_kept_found inv_kept_end(struct inv_kept *k, uint32_t thread,
 				 uint64_t process, uint32_t function,
 				 struct inv_kept_call **call, uint32_t *lost);
 
-/* Removes the process's innermost open call. `ns' is how long the call took. */
+/* Removes the process's innermost open call. `ns' is the duration of the call,
+ * which is added to inner_ns of the call around it. */
 void inv_kept_pop(struct inv_kept *k, uint32_t thread, uint64_t process,
 		  uint64_t ns);
 
-/* Removes the open calls of the process for which `gone' returns true, because
- * their ends will not be reported. If there are open calls for which there was no
- * room, removes all calls: it is unknown which ends will be reported. Returns the
- * number of removed calls. */
+/* Removes the open calls of the process for whose function `gone' returns true:
+ * their ends will not be reported. If there was no room for an open call,
+ * removes all calls, because it is then unknown which ends will be reported.
+ * Returns the number of removed calls. */
 uint32_t inv_kept_forget(struct inv_kept *k, uint32_t thread, uint64_t process,
 			 bool (*gone)(const void *arg, uint32_t function),
 			 const void *arg);
 
 /*
- * The process exits. inv_kept_exit returns its innermost open call, or NULL if
- * the process has no open call or another thread sweeps the process. If the
- * result is not NULL, inv_kept_exited must follow. It removes all open calls
- * and returns their number.
+ * For a process that exits. inv_kept_exit returns its innermost open call. It
+ * returns NULL if the process has no open call, or if another thread has taken
+ * the entry with inv_kept_mark. If the result is not NULL, the caller must then
+ * call inv_kept_exited, which removes all open calls and returns their number.
  */
 struct inv_kept_call *inv_kept_exit(struct inv_kept *k, uint64_t process);
 uint32_t inv_kept_exited(struct inv_kept *k, uint32_t thread, uint64_t process);
 
 /*
- * Frees the calls of dead processes, in two steps, from any one thread.
- * inv_kept_mark takes the entries of processes for which is_dead returns true, and
- * writes their numbers; from then on calls of these processes find no room. But
- * such a process may still run, and be in one of the functions above. When the
- * caller knows that each thread has left them once since, inv_kept_reap frees the
- * calls of an entry, and returns how many they are.
+ * These free the calls of dead processes in two steps. At most one thread at a
+ * time may call them.
  *
- * inv_kept_mark looks at most at `most' entries from index *at on, which is first 0,
- * and writes at most `room' numbers. Returns how many.
+ * inv_kept_mark takes the entries of processes for which is_dead returns true,
+ * and writes their indices to `entries'. From then on there is no room for
+ * further calls of these processes. But such a process can still run, so its
+ * thread can be in one of the functions above. The caller waits until it has
+ * seen each thread outside of these functions once. Then inv_kept_reap removes
+ * the calls of an entry, and returns their number.
+ *
+ * inv_kept_mark looks at no more than `most' entries, from index *at on, and
+ * moves *at; *at is 0 at the first call. It writes at most `room' indices, and
+ * returns how many.
  */
 uint32_t inv_kept_mark(struct inv_kept *k,
 		       bool (*is_dead)(void *arg, uint64_t process), void *arg,

@@ -8,10 +8,10 @@
 
 #define PLACES INV_OPEN_CALLS_PLACES
 
-/* A VM has fewer processes. */
+/* The most entries of a table; a VM has fewer processes. */
 #define PROCESSES_MAX (UINT64_C(1) << 27)
 
-/* For this many functions, the open calls of a process are counted
+/* For how many functions at a time the open calls of a process are counted
  * separately. */
 #define MOST 5
 
@@ -21,21 +21,22 @@ struct most {
 };
 
 /*
- * A process's entry, one cache line. Calls of functions that find no element in
+ * A process's entry, one cache line. Calls of a function that has no element in
  * `most' are counted in `others'.
  */
 struct process {
 	uint64_t id;
 	uint32_t total;
 	uint32_t others;
-	uint32_t holder; /* index + 1 of the function for which the process
-			    is held; 0: not held */
+	uint32_t holder; /* 0, or 1 + the index of a stopped function: the
+			    process's calls are left out until this function
+			    is released */
 	uint32_t pad;
 	struct most most[MOST];
 };
 
-/* One bit for each open call, the outermost first: 1 if the tracer's filter left
- * the call out. */
+/* One bit for each open call of a process, from the outermost call on: 1 if the
+ * tracer's filter has left the call out. */
 struct unwanted {
 	uint64_t bits[INV_OPEN_CALLS_WANTED / 64];
 };
@@ -81,7 +82,8 @@ void inv_open_calls_free(struct inv_open_calls *o)
 
 /* --- functions --------------------------------------------------------------- */
 
-/* Writes the free entry at index `at'. Returns false if there are too many. */
+/* Writes the function into the free entry at index `at'. Returns false if the
+ * table has too many functions. */
 static bool make(struct inv_open_calls *o, uint32_t at,
 		 const struct inv_called *f)
 {
@@ -130,8 +132,8 @@ bool inv_open_calls_rule(struct inv_open_calls *o, const struct inv_called *f,
 	return true;
 }
 
-/* Stops the function, and remembers the process that reached the limit first,
- * which the session's note names. */
+/* Makes the function `stopped', and stores the first process that has reached
+ * the limit because of it. The session tells the user which process it was. */
 static void stop(struct inv_open_function *f, const struct process *p)
 {
 	uint32_t counted = INV_OPEN_COUNTED;
@@ -181,8 +183,9 @@ static struct process *process_of(const struct inv_open_calls *o, uint64_t id)
 	return &o->process[inv_vm_place(id, o->places)];
 }
 
-/* A function keeps its element until another function takes it, so most calls
- * find it first. */
+/* Counts an open call. A function keeps its element in `most' even without open
+ * calls, until another function needs the element. So most calls find the
+ * element of their function at once. */
 static void add(struct process *p, uint32_t function)
 {
 	struct most *unused = NULL;
@@ -203,7 +206,9 @@ static void add(struct process *p, uint32_t function)
 		p->others++;
 }
 
-/* A call of a function that has an element now may be counted in `others'. */
+/* Counts the end of a call. If its function has an element in `most', the call
+ * is subtracted there, although it may have been counted in `others' when it
+ * began. */
 static void subtract(struct process *p, uint32_t function)
 {
 	int i;
@@ -227,9 +232,9 @@ static bool is_released(const struct inv_open_calls *o, uint32_t function)
 }
 
 /*
- * Forgets open calls of released functions. If the process was held for a
- * function whose calls are counted in `others', sets `others' to 0, because the
- * number of this function's calls is unknown.
+ * Forgets open calls of released functions. If p->holder is released and its
+ * calls are counted in `others', sets `others' to 0, because it is not known
+ * how many of those calls are calls of this function.
  */
 static void forget_released(struct inv_open_calls *o, struct process *p)
 {
@@ -254,8 +259,8 @@ static void forget_released(struct inv_open_calls *o, struct process *p)
 		p->holder = 0;
 }
 
-/* Returns the function with the most open calls. If most open calls are in
- * `others', returns the function that was called now. */
+/* Returns the function with the most open calls. If `others' is larger than the
+ * number of these calls, returns the function that was just called. */
 static uint32_t choose(const struct process *p, uint32_t called)
 {
 	const struct most *top = &p->most[0];
@@ -308,7 +313,8 @@ static uint32_t open_of(const struct inv_open_calls *o, uint64_t process)
 	return p->id == process ? p->total : 0;
 }
 
-/* Returns the word that has the bit of open call n, from 0. */
+/* Returns the word that has the bit of the process's open call number n; the
+ * outermost call has number 0. */
 static uint64_t *word_of(const struct inv_open_calls *o, uint64_t process,
 			 uint32_t n)
 {
@@ -321,8 +327,8 @@ void inv_open_calls_want(struct inv_open_calls *o, uint64_t process,
 	uint32_t n = open_of(o, process) - 1;
 	uint64_t bit = UINT64_C(1) << n % 64;
 
-	if (n >= INV_OPEN_CALLS_WANTED) /* n is also too large if no call is
-					   open */
+	if (n >= INV_OPEN_CALLS_WANTED) /* also if no call is open: then n is
+					   UINT32_MAX */
 		return;
 	if (wanted)
 		*word_of(o, process, n) &= ~bit;

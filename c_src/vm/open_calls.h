@@ -9,79 +9,87 @@
 #include "vm/open_function.h"
 
 /*
- * The open calls of processes: traced calls whose end the VM will report. For
- * each of them the VM has a frame on the process's stack. So the stack of a
- * process that loops by tail calls grows for as long as it runs.
+ * The open calls of processes: traced calls that have not ended, and whose end
+ * the VM will report. The VM puts a frame on the process's stack for each of
+ * them. So the stack of a process that loops by tail calls grows as long as the
+ * loop runs. The limit on open calls prevents this. A function has these
+ * states:
  *
  *	      inv_open_calls_tell          the limit is reached
  *	unknown ───────────────► counted ──────────────────────► stopped
  *	                                                            │
  *	                        released ◄─── inv_open_calls_release┘
  *
- * counted   Its calls are counted, for each process.
- * stopped   A process has reached the limit, and this function has the most of
- *           the open calls. Ends of the function are not recorded any more, so
- *           that none of them is taken for the end of a later call. The process
- *           is held: its calls are left out, because the VM would add frames.
- * released  The session's pattern of the function asks for no ends any more.
- *           Its calls are recorded, and not counted.
+ * counted   The function's open calls are counted, for each process.
+ * stopped   A process has reached the limit, and this function has more of its
+ *           open calls than other functions. Ends of the function's calls are
+ *           not recorded any more, so that none of them is taken for the end of
+ *           a later call. The process is `held': its calls are left out,
+ *           because the VM would add frames.
+ * released  The session has changed the function's pattern, so that the VM does
+ *           not report ends of new calls. Calls are recorded, but not counted.
  *
- * The table of functions is written by one process at a time: the functions
- * inv_open_calls_tell, _stopped and _release need the lock of the tracer. The
- * other functions are for callbacks of the tracer. They change the entry of the
- * calling process, so they must run in the thread that runs this process; the
- * VM lets one thread at a time run it. No function waits or allocates memory.
+ * inv_open_calls_tell, _stopped and _release read or write the table of
+ * functions, and need the lock of the tracer. The other functions are for
+ * callbacks of the tracer. They change the entry of the process that is passed,
+ * so they must run in the thread that runs this process; the VM lets one thread
+ * at a time run it. No function waits or allocates memory.
  *
- * Words are terms of the VM: atoms and pids.
+ * Modules, names and processes are terms of the VM: atoms and pids.
  */
 struct inv_open_calls;
 
-/* Its functions are its first member. */
+/* Returns the table of functions, the first member of *o. */
 static inline const struct inv_open_functions *inv_open_calls_functions(
 	const struct inv_open_calls *o)
 {
 	return (const struct inv_open_functions *)o;
 }
 
-/* A table with a place for each of `processes'. Returns NULL if there is no
- * memory. Pages take memory when they are used. */
+/* Makes a table for at most `processes' processes. `limit' is the number of
+ * open calls that one process may have. Returns NULL if there is no memory. A
+ * page takes memory when it is first used. */
 struct inv_open_calls *inv_open_calls_make(uint32_t limit, uint64_t processes);
 void inv_open_calls_free(struct inv_open_calls *o);
 
-/* Returns false if there is no room for another function. The state of
- * functions that are stopped or released does not change. */
+/* Adds a function to the table, or sets for which of its calls the VM reports
+ * ends. The state becomes `counted', unless it is `stopped' or `released'.
+ * Returns false if there is no room for another function. */
 bool inv_open_calls_tell(struct inv_open_calls *o, const struct inv_called *f,
 			 enum inv_ends ends);
 
 struct inv_stopped_call {
 	struct inv_called function;
-	uint64_t process; /* that has reached the limit */
-	uint32_t open;	  /* open calls of the process, of all functions */
+	uint64_t process; /* the first process that has reached the limit */
+	uint32_t open;	  /* how many open calls the process had, of all
+			     functions */
 };
 
 /*
- * Finds the next function that is stopped, from index *at on, which is first 0.
- * Returns false if there is none.
+ * Finds the next function whose state is `stopped', from index *at on, and
+ * moves *at behind it. *at is 0 at the first call. Returns false if there are
+ * no more.
  */
 bool inv_open_calls_stopped(const struct inv_open_calls *o, uint32_t *at,
 			    struct inv_stopped_call *stopped);
 void inv_open_calls_release(struct inv_open_calls *o,
 			    const struct inv_called *f);
 
-/* Sets the rules of a function (nif/decide.h), a set of bits. Call this before
- * the function is added to the table. Returns false if there is no room for
- * another function. */
+/* Adds rules (nif/decide.h) to a function: bit i is the tracer's rule i. Call
+ * it before inv_open_calls_tell. Returns false if there is no room for another
+ * function. */
 bool inv_open_calls_rule(struct inv_open_calls *o, const struct inv_called *f,
 			 uint32_t rules);
 
-/* Returns NULL if the function was never told. */
+/* Returns NULL if the table does not have the function. */
 static inline struct inv_open_function *inv_open_calls_find(
 	const struct inv_open_calls *o, const struct inv_called *f)
 {
 	return inv_open_functions_find(inv_open_calls_functions(o), f);
 }
 
-/* A function's number in the table, and the function with this number. */
+/* inv_open_function_number returns a function's number in the table, and
+ * inv_open_function_at the function with this number. */
 static inline uint32_t inv_open_function_number(
 	const struct inv_open_calls *o, const struct inv_open_function *f)
 {
@@ -94,29 +102,30 @@ static inline const struct inv_open_function *inv_open_function_at(
 	return &inv_open_calls_functions(o)->function[number];
 }
 
-/* Counts a call whose end the VM will report. Returns true if the process is
- * held from now on. */
+/* Counts a call that begins, and whose end the VM will report. Returns true if
+ * the process has reached the limit and is held from now on. */
 bool inv_open_calls_begin(struct inv_open_calls *o, struct inv_open_function *f,
 			  uint64_t process);
 
-/* Counts the end of a call. Returns false if this end is not to be recorded. */
+/* Counts the end of a call. Returns false if the end must not be recorded,
+ * because the function is stopped or released. */
 bool inv_open_calls_end(struct inv_open_calls *o, struct inv_open_function *f,
 			uint64_t process);
 
 /*
- * inv_open_calls_want remembers whether the process's last call is recorded;
- * inv_open_calls_wanted tells whether the innermost open call is. If the
- * process has more than INV_OPEN_CALLS_WANTED open calls, or none, the result
- * is true. Calls nest: the VM reports the ends of a process in the reverse
- * order of the calls. If ends are missing, the results belong to other calls
- * until no call is open.
+ * inv_open_calls_want stores whether the tracer's filter wants the call that
+ * the process has just begun. inv_open_calls_wanted returns what was stored for
+ * the innermost open call. If the process has more than INV_OPEN_CALLS_WANTED
+ * open calls, it returns true; if the process has none, false. The VM reports
+ * the ends of a process's calls in the reverse order of the calls. If an end is
+ * missing, the results can be those of other calls until no call is open.
  */
 #define INV_OPEN_CALLS_WANTED 1024u
 void inv_open_calls_want(struct inv_open_calls *o, uint64_t process,
 			 bool wanted);
 bool inv_open_calls_wanted(const struct inv_open_calls *o, uint64_t process);
 
-/* Returns true if the process is held. */
+/* Returns true if the process is held: its calls are to be left out. */
 bool inv_open_calls_hold(struct inv_open_calls *o, uint64_t process);
 
 #endif

@@ -9,8 +9,8 @@
 
 /*
  * The functions in a table of open calls (vm/open_calls.h): a hash table with open
- * addressing. Each event of a call looks for its function, so this code is in a
- * header. The fields are private.
+ * addressing. Each event of a call searches this table for the function, so the
+ * code is in a header, where it can be inlined. The fields are private.
  */
 #define INV_OPEN_CALLS_FUNCTIONS (1u << 17)
 #define INV_OPEN_CALLS_PLACES (2 * INV_OPEN_CALLS_FUNCTIONS)
@@ -25,9 +25,9 @@ struct inv_called {
 /* For which calls of a function the VM reports the ends. */
 enum inv_ends {
 	INV_ENDS_NONE,	 /* of no call */
-	INV_ENDS_ALL,	 /* the VM reports the end of every call that it
-			  * reports */
-	INV_ENDS_MARKED, /* of calls with a mark (nif/ends.h) */
+	INV_ENDS_ALL,	 /* of every call that the VM reports */
+	INV_ENDS_MARKED, /* of calls to which a match spec has added a mark
+			  * (nif/bound.h) */
 };
 
 enum inv_open_state {
@@ -39,31 +39,33 @@ enum inv_open_state {
 	INV_OPEN_RELEASED,
 };
 
-/* A function of the table; valid as long as the table. */
+/* A function of the table. A pointer to it is valid as long as the table. */
 struct inv_open_function {
-	_Atomic uint64_t module; /* written last; 0: the entry is free */
+	_Atomic uint64_t module; /* stored last when an entry gets a function;
+				    0: the entry is free */
 	uint64_t name;
 	uint32_t arity;
 	_Atomic uint32_t ends;	/* enum inv_ends */
 	_Atomic uint32_t state; /* enum inv_open_state */
 	_Atomic uint32_t rules;
-	/* How many open calls a process had when the function was stopped, and
-	 * which process. Written before the state INV_OPEN_STOPPED. */
+	/* The process because of which the function was stopped, and how many
+	 * open calls it had. Both are stored before INV_OPEN_STOPPED. */
 	uint32_t open;
 	uint64_t process;
 };
 
 struct inv_open_functions {
-	_Atomic uint32_t used; /* how many functions are in use */
+	_Atomic uint32_t used; /* how many functions the table has */
 	uint32_t place[INV_OPEN_CALLS_FUNCTIONS]; /* place[i]: index in
-						     `function' of the
-						     function used as i-th */
+						     `function' of the i-th
+						     function that was added */
 	struct inv_open_function function[INV_OPEN_CALLS_PLACES];
 };
 
 /*
- * Returns the index of the function's entry, or of a free one, or
- * INV_OPEN_CALLS_PLACES if all probes failed.
+ * Returns the index of the function's entry. If there is none, returns the
+ * index of a free entry for it, or INV_OPEN_CALLS_PLACES if all entries that
+ * were probed have other functions.
  */
 static inline uint32_t inv_open_functions_search(
 	const struct inv_open_functions *o, const struct inv_called *f)
@@ -76,7 +78,8 @@ static inline uint32_t inv_open_functions_search(
 	for (left = INV_OPEN_CALLS_PROBES; left > 0; left--, at++) {
 		const struct inv_open_function *x =
 			&o->function[at % INV_OPEN_CALLS_PLACES];
-		/* Acquire: the writer stores the module last. */
+		/* Acquire: the thread that adds a function stores the module
+		 * last. */
 		uint64_t module =
 			atomic_load_explicit(&x->module, memory_order_acquire);
 
@@ -130,12 +133,12 @@ static inline struct inv_called inv_open_function_called(
 static inline enum inv_open_state inv_open_function_state(
 	const struct inv_open_function *f)
 {
-	/* Acquire: pairs with the release of those that change the state. */
+	/* Acquire: pairs with the release stores that change the state. */
 	return (enum inv_open_state)atomic_load_explicit(&f->state,
 							 memory_order_acquire);
 }
 
-/* Returns true if ends of the function are recorded. */
+/* Returns true if the ends of the function's calls are recorded. */
 static inline bool inv_open_function_reported(const struct inv_open_function *f)
 {
 	return inv_open_function_state(f) <= INV_OPEN_COUNTED;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * Returns zeroed memory, or NULL if there is no memory. Only pages that are
- * written take physical memory.
+ * Returns zeroed memory, or NULL if there is no memory. A page takes physical
+ * memory when it is first written.
  */
 void *inv_pages_map(size_t bytes);
 void inv_pages_unmap(void *pages, size_t bytes);

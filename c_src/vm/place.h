@@ -8,14 +8,15 @@
  * Tables with an entry for each process, or for each port.
  *
  * The low bits of a pid, above four tag bits, are its index in the VM's process
- * table, so two living processes never have the same index. A table of the same
- * size, a power of two, has an entry for each of them. A new process takes over
- * the entry of the dead process with the same index. The same applies to ports.
+ * table, so two living processes never have the same index. A table with as
+ * many entries as the VM's process table, a power of two, has an entry for each
+ * living process. A new process takes over the entry of the dead process with
+ * the same index. The same applies to ports.
  */
 #define INV_PLACE_TAG_BITS 4
 
-/* Returns the size of a table for at most `n' processes, but at most `most',
- * a power of two. */
+/* Returns how many entries a table for `n' processes needs, but at most `most',
+ * which is a power of two, as is the result. */
 static inline uint64_t inv_vm_places(uint64_t n, uint64_t most)
 {
 	uint64_t places = 1;

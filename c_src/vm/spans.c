@@ -6,7 +6,7 @@
 #include "vm/pages.h"
 #include "vm/place.h"
 
-/* A VM has fewer processes. */
+/* The most entries of a table; a VM has fewer processes. */
 #define PROCESSES_MAX (UINT64_C(1) << 27)
 
 #define NEAR 3u	 /* how many open calls an entry has */
@@ -83,7 +83,7 @@ static struct inv_spans_call *span_at(const struct inv_spans *s,
 	return &s->far[place].span[i - NEXT];
 }
 
-/* Removes the open calls from `from' on. */
+/* Removes the open calls from index `from' on, the innermost one first. */
 static void lose(const struct inv_spans *s, const struct inv_spans_use *use,
 		 struct entry *e, uint32_t from)
 {
@@ -91,7 +91,8 @@ static void lose(const struct inv_spans *s, const struct inv_spans_use *use,
 		use->lost(use->arg, e->id, span_at(s, e, --e->n));
 }
 
-/* Removes calls whose ends will not be reported. */
+/* Removes the calls whose ends will not be reported, so that the stack has room
+ * for another call. */
 static void make_room(const struct inv_spans *s,
 		      const struct inv_spans_use *use, struct entry *e)
 {
@@ -105,8 +106,8 @@ static void make_room(const struct inv_spans *s,
 		else
 			*span_at(s, e, kept++) = *span;
 	}
-	/* Some of the calls for which the stack had no room have no end
-	 * either. */
+	/* Among the calls for which the stack had no room, some will not end
+	 * either, and it is unknown which. */
 	if (kept < e->n)
 		e->more = 0;
 	e->n = kept;

@@ -6,14 +6,14 @@
 #include "vm/pages.h"
 #include "vm/place.h"
 
-/* A VM has fewer processes. */
+/* The most entries of a table; a VM has fewer processes. */
 #define PROCESSES_MAX (UINT64_C(1) << 27)
 
 struct starter {
 	uint64_t id;
-	uint32_t frames; /* start calls whose ends the VM will report */
-	uint16_t depth;	 /* how many of these calls were made since the last
-			    request began */
+	uint32_t frames; /* how many start calls have not ended */
+	uint16_t depth;	 /* how many of them began with the last request, or
+			    after it */
 	bool began;	 /* the process has begun a request */
 	bool received : 1;
 	bool left : 1;
@@ -55,7 +55,8 @@ static const struct starter *find(const struct inv_starters *s,
 	return p->id == process ? p : NULL;
 }
 
-/* Returns the process's entry; it takes over that of a dead process. */
+/* Returns the process's entry. If the entry is that of a dead process, the
+ * process takes it over. */
 static struct starter *entry(struct inv_starters *s, uint64_t process)
 {
 	struct starter *p = &s->of[inv_vm_place(process, s->places)];

@@ -6,14 +6,16 @@
 #include <stdint.h>
 
 /*
- * Processes that begin requests of sequential traces by calls: start calls.
+ * Processes that begin requests (sequential traces) by start calls: calls whose
+ * match spec sets the token.
  *
- * A process that has begun a request keeps the token until a message replaces
- * or removes it. Messages of sockets and of other ports do neither. So a
- * process that is woken only by sockets would hold the token of its first
- * request for ever, and each later start call would belong to that request.
- * With this table the tracer distinguishes the calls, because the VM also
- * reports the end of a start call.
+ * A process that has begun a request keeps the token until it receives a
+ * message that replaces or removes the token. Messages of sockets and of other
+ * ports do not change the token. So a process that receives only such messages
+ * would keep the token of its first request for ever, and each later start call
+ * would belong to that request. With this table the tracer finds out which
+ * start calls begin another request, because the VM also reports the ends of
+ * start calls.
  *
  * 	            begin             the outermost start call ends
  * 	(no entry) ──────► in a call ─────────────────────────────► done
@@ -28,28 +30,28 @@
  * the token, and so does a start call after a message with a token.
  *
  * The VM has a frame on the process's stack for each start call that has not
- * ended. A loop by tail calls never ends its calls, so the frames are counted,
- * too, for all processes.
+ * ended. In a loop by tail calls, the calls never end. So the table also counts
+ * these frames for each process.
  *
- * Only the thread that runs the process may call a function for it; the VM lets
- * one thread at a time run it. No function waits or allocates memory, except
- * inv_starters_make. A process is the term of a local pid.
+ * Only the thread that runs a process may call a function for the process; the
+ * VM lets one thread at a time run it. No function waits or allocates memory,
+ * except inv_starters_make. The argument `process' is the term of a local pid.
  */
 struct inv_starters;
 
-/* A process with this many frames is too deep (inv_starters_too_deep). */
+/* inv_starters_too_deep returns true from this many frames on. */
 #define INV_STARTERS_FRAMES 1000u
 
-/* A table with a place for each of `processes'. Returns NULL if there is no
- * memory. Pages take memory when they are used. */
+/* Makes a table for at most `processes' processes. Returns NULL if there is no
+ * memory. A page takes memory when it is first used. */
 struct inv_starters *inv_starters_make(uint64_t processes);
 void inv_starters_free(struct inv_starters *s);
 
 /* Call it when a start call begins a request. */
 void inv_starters_begin(struct inv_starters *s, uint64_t process);
 
-/* A start call does not begin a request, and the process keeps its token, if
- * it has a token. */
+/* Call it when a start call begins that does not begin a request. The process
+ * keeps the token that it may have. */
 void inv_starters_go_on(struct inv_starters *s, uint64_t process);
 
 /* Call it when a start call has ended. */
@@ -62,13 +64,15 @@ bool inv_starters_done(const struct inv_starters *s, uint64_t process);
 bool inv_starters_too_deep(const struct inv_starters *s, uint64_t process);
 
 /*
- * Notes that later events of the process belong to no recorded request until
- * the process begins a request. Returns true if this was noted.
+ * inv_starters_leave notes that later events of the process belong to no
+ * recorded request, until the process begins a request or receives a token.
+ * inv_starters_has_left returns true if this was noted.
  */
 void inv_starters_leave(struct inv_starters *s, uint64_t process);
 bool inv_starters_has_left(const struct inv_starters *s, uint64_t process);
 
-/* Forgets that the process has begun a request. */
+/* Forgets that the process has begun a request, so that its state is not
+ * `done'. */
 void inv_starters_forget(struct inv_starters *s, uint64_t process);
 
 #endif

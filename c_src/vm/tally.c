@@ -62,8 +62,8 @@ static uint64_t load(const _Atomic uint64_t *n)
 	return atomic_load_explicit(n, memory_order_acquire);
 }
 
-/* Adds up a key's cells. Returns 0 if a part before `part' has the key, because
- * it was returned there. */
+/* Adds up a key's cells in all parts. Returns 0 if a part before `part' has the
+ * key: the reader has then returned the key's sum already. */
 static uint64_t sum(const struct inv_tally *t, uint32_t part,
 		    const struct inv_tally_key *k)
 {
@@ -124,7 +124,7 @@ bool inv_tally_next(struct inv_tally *t, uint64_t *at, bool all,
 	for (; *cells > 0 && *at < end + 2; --*cells) {
 		uint64_t here = *at;
 
-		/* The part of a thread that has counted nothing has no keys. */
+		/* Skip the part of a thread that has counted nothing. */
 		if (here < end && here % INV_TALLY_CELLS == 0 &&
 		    load(&t->parts[here / INV_TALLY_CELLS].total) == 0) {
 			*at += INV_TALLY_CELLS;

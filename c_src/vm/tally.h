@@ -18,28 +18,30 @@
  * 	+-----+-----+-   -+     +-----+-----+-   -+
  * 	    └──────── added up ─────┘			inv_tally_next: a reader
  *
- * Each thread has a part, and is the only writer of its cells. So an event
- * needs neither a lock nor a locked instruction. A reader adds up the cells of
- * a key without stopping a thread: each sum was right at some moment during the
- * reading; different sums can be from different moments. Counts never decrease,
- * and keys stay.
+ * Each thread has a part, and is the only writer of its cells. So counting an
+ * event needs neither a lock nor a locked instruction. A reader adds up the
+ * cells of a key while the threads go on counting. Each sum was right at a
+ * moment during the reading; different sums can be from different moments.
+ * Counts never decrease, and keys are never removed.
  *
- * The size is fixed when the table is made. Keys beyond INV_TALLY_KEYS of a
- * thread are counted together, as others.
+ * The size is fixed when the table is made. A part has at most INV_TALLY_KEYS
+ * keys; events with further keys are counted together, in `others'.
  */
 #define INV_TALLY_KEYS 4096u
 #define INV_TALLY_CELLS (2 * INV_TALLY_KEYS)
 #define INV_TALLY_PROBES 64u
 
 /*
- * What is counted. Words are terms of the VM that never move: atoms, and
- * processes and ports of this node. A function has the words module and name;
- * other keys have one word.
+ * A key under which events are counted. `word' and `name' are terms of the VM
+ * that are immediates: atoms, and processes and ports of this node. The key of
+ * a function has its module in `word' and its name in `name'; keys of other
+ * kinds have only `word'.
  */
 struct inv_tally_key {
 	uint64_t word;
 	uint64_t name;
-	uint64_t kind; /* enum inv_count_of, and an arity << 8; not 0 */
+	uint64_t kind; /* enum inv_count_of, plus a function's arity << 8; not
+			* 0 */
 };
 
 struct inv_tally_cell {
@@ -53,8 +55,8 @@ struct inv_tally_part {
 	_Atomic uint64_t others;
 	uint32_t used; /* how many cells are used */
 	struct inv_tally_cell *cells;
-	uint64_t *told; /* used only by the reader: the sums that the last
-			 * reading returned */
+	uint64_t *told; /* used only by the reader: for each cell, the sum that
+			 * the reader last returned */
 };
 
 struct inv_tally {
@@ -65,7 +67,8 @@ struct inv_tally {
 	struct inv_tally_part parts[];
 };
 
-/* Returns NULL if there is no memory. Pages take memory when they are used. */
+/* Returns NULL if there is no memory. A page takes memory when it is first
+ * used. */
 struct inv_tally *inv_tally_make(uint32_t n_parts, uint32_t by);
 void inv_tally_free(struct inv_tally *t);
 
@@ -80,17 +83,18 @@ static inline uint32_t inv_tally_hash(const struct inv_tally_key *k)
 
 static inline void inv_tally_increase(_Atomic uint64_t *n)
 {
-	/* Release: a reader that sees the count sees the key. Pairs with
-	 * inv_tally_next. */
+	/* Release: a reader that sees the count also sees the key. Pairs with
+	 * the acquire in inv_tally_find and inv_tally_next. */
 	atomic_store_explicit(n,
 			      atomic_load_explicit(n, memory_order_relaxed) + 1,
 			      memory_order_release);
 }
 
 /*
- * inv_tally_find returns the key's cell, or NULL if the thread has not counted
- * it. inv_tally_claim makes a new cell, which is not yet visible to readers, or
- * returns NULL if there is none. Only the part's thread may call these.
+ * inv_tally_find returns the key's cell in the part, or NULL if there is none.
+ * inv_tally_claim makes a cell for the key, which readers see only after its
+ * first count, or returns NULL if the part is full. Only the part's thread may
+ * call inv_tally_claim.
  */
 static inline struct inv_tally_cell *inv_tally_find(
 	const struct inv_tally_part *p, const struct inv_tally_key *k)
@@ -115,7 +119,7 @@ static inline struct inv_tally_cell *inv_tally_find(
 struct inv_tally_cell *inv_tally_claim(struct inv_tally_part *p,
 				       const struct inv_tally_key *k);
 
-/* Counts the event in the cell. NULL: counts it in the part's `others'. */
+/* Counts an event in the cell c, or in the part's `others' if c is NULL. */
 static inline void inv_tally_add(struct inv_tally_part *p,
 				 struct inv_tally_cell *c)
 {
@@ -126,18 +130,18 @@ static inline void inv_tally_add(struct inv_tally_part *p,
 /* --- reading: one reader at a time ----------------------------------------- */
 
 struct inv_tally_row {
-	struct inv_tally_key key; /* the key of `others' and of `total' has no
-				   * words */
+	struct inv_tally_key key; /* in the rows of `others' and of `total',
+				   * `word' and `name' are 0 */
 	uint64_t n;
 };
 
 /*
- * Finds the next row from *at on, which is 0 at the first call. A row is a key
- * whose sum has changed since it was last returned, or any key if `all' is
- * true. After the keys come the others, in the same way, and always the total
- * as the last row. Looks at no more than *cells cells, and decreases *cells.
- * Returns false if there is no further row (then *at is UINT64_MAX), or if
- * *cells is 0.
+ * Finds the next row from *at on, which is 0 at the first call. If `all' is
+ * true, each key has a row; otherwise only keys whose sums have changed since
+ * they were last returned. After the keys comes the row of `others', under the
+ * same condition, and the last row is always that of `total'. Looks at no more
+ * than *cells cells, and decreases *cells by their number. Returns false if
+ * there is no further row (then *at is UINT64_MAX), or if *cells is 0.
  */
 bool inv_tally_next(struct inv_tally *t, uint64_t *at, bool all,
 		    uint32_t *cells, struct inv_tally_row *row);

@@ -55,15 +55,15 @@ static void set(_Atomic uint64_t *n, uint64_t value)
 	atomic_store_explicit(n, value, memory_order_relaxed);
 }
 
-/* Adds numbers of at most INT64_MAX. A larger sum is INT64_MAX, because a log has
- * no larger integers. */
+/* Adds two numbers of at most INT64_MAX. If the sum is larger, returns
+ * INT64_MAX, because a log has no larger integers. */
 static uint64_t plus(uint64_t a, uint64_t b)
 {
 	return a + b > INT64_MAX ? INT64_MAX : a + b;
 }
 
-/* Gives the row memory for the values of this block. Returns the index in
- * p->blocks plus 1, or 0 if no block is free. */
+/* Gives the row memory for the block with the number `block' of its histogram.
+ * Returns the index in p->blocks plus 1, or 0 if no memory is free. */
 static uint16_t claim(struct inv_times_part *p, struct inv_times_row *row,
 		      uint32_t block)
 {

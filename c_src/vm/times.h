@@ -11,23 +11,23 @@
 #include "vm/tally.h"
 
 /*
- * Histograms for the keys of a tally (vm/tally.h), of times in nanoseconds or of
- * other numbers. A cell of the tally has a row here, with the same index; the keys
- * beyond the bound have one row together.
+ * Histograms for the keys of a tally (vm/tally.h), of times in nanoseconds or
+ * of other numbers. Each cell of the tally has a row here, with the same index.
+ * Keys for which the tally has no cell share one row.
  *
  * 	 tally         times
  * 	+-----+-+     +--------+-------------+	    +----------------+
  * 	| key |n| ─── |sum, ...|block numbers| ───► | 32 buckets     |
  * 	+-----+-+     +--------+-------------+	    +----------------+
  *
- * The same rule applies: each thread has a part and is the only writer of it,
- * and a reader adds the parts up without stopping a thread. The tally counts
- * all calls, timed or not. A row gets a block of buckets when the first value
- * needs the block. If the thread has no free block, the value is counted in the
- * row of the others, for which blocks are reserved.
+ * As in the tally, each thread has a part and is the only writer of it, and a
+ * reader adds the parts up without stopping a thread. The tally counts all
+ * calls, even those whose time is unknown. A row gets a block of buckets when
+ * its first value needs the block. If the thread has no free block, the value
+ * is counted in the shared row, which has reserved blocks.
  */
 #define INV_TIMES_BLOCKS 8192u
-/* The index of the row of all keys beyond the bound. */
+/* The index of the row that keys without a cell share. */
 #define INV_TIMES_OTHERS INV_TALLY_CELLS
 
 struct inv_times_block {
@@ -35,13 +35,13 @@ struct inv_times_block {
 };
 
 struct inv_times_row {
-	_Atomic uint64_t unpaired; /* calls without a time */
+	_Atomic uint64_t unpaired; /* how many calls had no known time */
 	_Atomic uint64_t below;	   /* UINT64_MAX minus the lowest value, so
 				      that 0 means no value */
 	_Atomic uint64_t max;
 	_Atomic uint64_t sum; /* at most INT64_MAX */
-	/* block[i]: 1 + the index in the part's `blocks' of the block with the
-	 * number i (abi/buckets.h); 0: none */
+	/* For block i of the histogram (abi/buckets.h): 1 + its index in the
+	 * part's `blocks'; 0: the row does not have this block. */
 	_Atomic uint16_t block[INV_BUCKETS_BLOCKS];
 };
 
@@ -57,11 +57,12 @@ struct inv_times {
 	struct inv_times_part parts[];
 };
 
-/* Returns NULL if there is no memory. Pages take memory when they are used. */
+/* Returns NULL if there is no memory. A page takes memory when it is first
+ * used. */
 struct inv_times *inv_times_make(uint32_t n_parts);
 void inv_times_free(struct inv_times *t);
 
-/* The size of a part, if all its pages are used. */
+/* Returns the memory that a part takes if all its pages are used. */
 size_t inv_times_part_bytes(void);
 
 static inline struct inv_times_row *inv_times_row(
@@ -72,13 +73,13 @@ static inline struct inv_times_row *inv_times_row(
 }
 
 /* Adds a value, at most INT64_MAX, to a row. Returns false if there is no block
- * for the value. Only the part's thread may call it; afterwards it counts the call in the
- * tally. */
+ * for the value. Only the part's thread may call it; the thread must count the
+ * call in the tally afterwards. */
 bool inv_times_add(struct inv_times_part *p, struct inv_times_row *row,
 		   uint64_t value);
 
-/* Counts a call whose time is unknown in a row. Afterwards count the call in
- * the tally. */
+/* Counts a call in the row's `unpaired', because its time is unknown. The
+ * caller must count the call in the tally afterwards. */
 void inv_times_unpaired(struct inv_times_row *row);
 
 /* --- reading ----------------------------------------------------------------- */
@@ -92,8 +93,9 @@ struct inv_times_sum {
 	uint64_t n[INV_BUCKETS_BLOCKS][INV_BUCKETS];
 };
 
-/* Adds up the parts of a key. The key of the others has no words. `keys' must
- * have at least as many parts. */
+/* Adds up the histograms that the parts have for a key. If `word' and `name' of
+ * the key are 0, it is the shared row. `keys' must have at least as many parts
+ * as t. */
 void inv_times_read(const struct inv_times *t, const struct inv_tally *keys,
 		    const struct inv_tally_key *k, struct inv_times_sum *sum);
 

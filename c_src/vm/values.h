@@ -8,13 +8,13 @@
 #include "vm/tally.h"
 
 /*
- * The values of expressions that are keys of a tally (vm/tally.h), and do not
- * outlive their event: a cell of the tally has the bytes of its value here, with
- * the same index.  The tally's key has two hashes of the bytes. nif/value_key.h
- * defines the bytes.
+ * Values of expressions that are keys of a tally (vm/tally.h). Such a term does
+ * not outlive its event, so the key in the tally's cell has two hashes of the
+ * value's bytes, and the bytes themselves are here, with the same index as the
+ * cell. nif/value_key.h defines the bytes.
  *
- * The same rule applies: each thread has a part, and is the only writer of it.
- * The bytes are written before the cell's first count, and stay.
+ * As in the tally, each thread has a part, and is the only writer of it. The
+ * bytes are written before the cell's first count, and never change afterwards.
  */
 #define INV_VALUE_BYTES 95u
 
@@ -34,17 +34,19 @@ struct inv_values {
 	struct inv_value_part parts[];
 };
 
-/* Returns NULL if there is no memory. Pages take memory when they are used. */
+/* Returns NULL if there is no memory. A page takes memory when it is first
+ * used. */
 struct inv_values *inv_values_make(uint32_t n_parts);
 void inv_values_free(struct inv_values *v);
 
-/* Keeps the value of the thread's current event for a new cell. Only the part's
- * thread may call it, before it counts the event. */
+/* Copies the value of the thread's current event to the new cell c. Only the
+ * part's thread may call it, before it counts the event. */
 void inv_values_keep(struct inv_values *v, uint32_t part,
 		     const struct inv_tally_part *keys,
 		     const struct inv_tally_cell *c);
 
-/* Returns the value of a key that was counted, or NULL. For the reader. */
+/* Returns the value of a key, or NULL if no part has counted the key. For the
+ * reader. */
 const struct inv_value *inv_values_of(const struct inv_values *v,
 				      const struct inv_tally *keys,
 				      const struct inv_tally_key *k);
