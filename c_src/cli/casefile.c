@@ -59,8 +59,8 @@ static const char *braced(const char *p, struct piece *out)
 }
 
 /*
- * Reads the next piece from *p. INV_END: *p is at the end; INV_EFORMAT: invalid
- * "${".
+ * Reads the next piece from *p. Returns 0, INV_END if *p is at the end, or
+ * INV_EFORMAT if what follows "${" is invalid.
  */
 static int next_piece(const char **p, struct piece *out)
 {
@@ -310,7 +310,7 @@ int inv_casefile_set(struct inv_casefile *c, const char *assignment,
 	return INV_OK;
 }
 
-/* Replaces the variables in a text. All of them have values. */
+/* Replaces the variables in a text. All variables must have values. */
 static char *expand(const struct inv_casefile *c, const char *p, size_t len)
 {
 	struct inv_buf b = { 0 };

@@ -41,22 +41,23 @@ struct inv_casefile {
 };
 
 /* Reads a file. c must be all zero. The caller releases it, also on failure.
- * INV_EIO, INV_EFORMAT (with file and line), INV_ETOOBIG, INV_ENOMEM. */
+ * Returns 0, INV_EIO, INV_EFORMAT (with file and line), INV_ETOOBIG or
+ * INV_ENOMEM. */
 int inv_casefile_read(struct inv_casefile *c, const char *path,
 		      struct inv_err *err);
 void inv_casefile_release(struct inv_casefile *c);
 
 /*
- * Sets a variable; assignment is "NAME=VALUE". INV_ENOTHING: assignment has
- * another form, or the case has no such variable.
+ * Sets a variable. `assignment' is "NAME=VALUE". Returns INV_ENOTHING if
+ * `assignment' has another form, or if the case has no such variable.
  */
 int inv_casefile_set(struct inv_casefile *c, const char *assignment,
 		     struct inv_err *err);
 
 /*
  * Makes the arguments, with the values of the variables. *args is an array of n
- * texts and a NULL; the caller frees it with inv_casefile_args_free.
- * INV_ENOTHING: a variable has no value.
+ * texts and a NULL; the caller frees it with inv_casefile_args_free. Returns
+ * INV_ENOTHING if a variable has no value.
  */
 int inv_casefile_args(const struct inv_casefile *c, char ***args, size_t *n,
 		      struct inv_err *err);

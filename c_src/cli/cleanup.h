@@ -3,8 +3,8 @@
 #define INV_CLI_CLEANUP_H
 
 /*
- * Removes an incomplete file or directory if a signal ends the command (SIGINT, SIGTERM,
- * SIGHUP).
+ * Removes an incomplete file or directory if a signal (SIGINT, SIGTERM or
+ * SIGHUP) ends the command.
  */
 void inv_cleanup_init(void);
 
@@ -15,9 +15,10 @@ void inv_cleanup_init(void);
 void inv_cleanup_file(const char *path);
 
 /*
- * Block and unblock the signals that end the program. Block them while the file
- * exists but is not registered yet, and while it is registered but no longer
- * exists.
+ * Block and unblock the signals that end the program. Block them from before
+ * the file is created until after it is registered (inv_cleanup_file). Also
+ * block them from before it is renamed or removed until after it is
+ * unregistered.
  */
 void inv_cleanup_hold(void);
 void inv_cleanup_let(void);

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-/* A window is a second, or longer if there would be more than WINDOWS_MAX
- * windows. */
+/* In JSON, offsets are written for windows of time. A window is a second, or
+ * longer if there would be more than WINDOWS_MAX windows. */
 #define WINDOW_NS INT64_C(1000000000)
 #define WINDOWS_MAX 1000
 /* If there are more nodes than this, nodes whose clocks agree get no line. */

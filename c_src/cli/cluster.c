@@ -92,8 +92,8 @@ static int failed(struct inv_cluster *c, const struct inv_err *err)
 		       inv_exit_of(err->code);
 }
 
-/* If two nodes at two ports have the same name, settle_names reports the
- * error. */
+/* Returns true if v already has this node. A node with the same name at another
+ * port is another node; settle_names reports that as an error. */
 static bool known(const struct inv_cluster *c, const struct inv_node_name *name)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -119,8 +119,8 @@ static bool is_plain(struct inv_cluster *c, const struct inv_node_name *name)
 	return false;
 }
 
-/* Starts to connect to a node. v has space for it. `unreachable' is NULL, or why
- * the command cannot connect. */
+/* Starts to connect to a node. The array v has space for it. If the command
+ * cannot connect, `unreachable' is the reason; otherwise NULL. */
 static int begin(struct inv_cluster *c, const struct inv_node_name *name,
 		 const struct inv_err *unreachable, struct inv_err *err)
 {
@@ -209,7 +209,7 @@ static void same_name(struct inv_attach *at, const char *name,
 		address, inv_conn_address(at->conn), name);
 }
 
-/* Returns true if a and b, which are connected, have one name. */
+/* Returns true if a and b are connected and have the same name. */
 static bool share_name(const struct inv_attach *a, const struct inv_attach *b)
 {
 	return !a->code && !b->code &&
@@ -218,9 +218,10 @@ static bool share_name(const struct inv_attach *a, const struct inv_attach *b)
 }
 
 /*
- * A name of -n and an address of --dns can lead to the same node, which is known
- * only after connecting. One connection to such a node is kept. But in pods,
- * several nodes can have the same name, such as app@127.0.0.1.
+ * A name of -n and an address of --dns can lead to the same node, which the
+ * command notices only after connecting. It keeps one connection to such a
+ * node. But in pods, different nodes can have the same name, such as
+ * app@127.0.0.1.
  */
 static void settle_names(struct inv_cluster *c)
 {
@@ -277,7 +278,8 @@ static void tell_skipped(struct inv_cluster *c, size_t i)
 
 /*
  * Reports each failure once. Returns the exit code of the first node that
- * failed, or, with --skip-unreachable, 0 if others were reached.
+ * failed. With --skip-unreachable, an unreachable node does not count as failed
+ * if another node was reached.
  */
 static int tell(struct inv_cluster *c, int cancelled)
 {
@@ -296,8 +298,8 @@ static int tell(struct inv_cluster *c, int cancelled)
 			tell_skipped(c, i);
 			continue;
 		}
-		/* The kind of the node is not supported; that is not a usage
-		 * error. */
+		/* Here this code means that the kind of the node is not
+		 * supported, which is not a usage error. */
 		if (exit_status == INV_EXIT_USAGE)
 			exit_status = INV_EXIT_FAILED;
 		if (!c->notified[i].failed)
@@ -359,8 +361,8 @@ static int survey(struct inv_cluster *c)
 	return inv_attach_all(c->v, c->n, c->in, &o, c->stop.fd);
 }
 
-/* Each --plain must name a node; names are known only now with -n all and
- * --dns. */
+/* Checks that each --plain names a node. With -n all and --dns, the names of
+ * the nodes are known only now. */
 static int check_plain(struct inv_cluster *c)
 {
 	const struct inv_node_names *plain = &c->opts->tls.plain;
@@ -513,7 +515,7 @@ void inv_cluster_leave(struct inv_cluster *c)
 	if (rc == INV_ECANCELLED)
 		inv_cluster_abandon(c);
 	inv_screen_status(c->screen, "");
-	/* The nodes that were lost have been reported. */
+	/* Nodes whose connection was lost have been reported already. */
 	for (size_t i = 0; rc && !was && i < c->n; i++)
 		if (c->v[i].code && c->v[i].code != INV_ELOST)
 			inv_screen_note_node(c->screen, inv_cluster_name(c, i),

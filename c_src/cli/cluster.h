@@ -13,8 +13,8 @@
 #include "node/gather.h"
 
 /*
- * Connects to the nodes of options -n and --dns, attaches to them, and leaves them.
- * Reports failures, one line for each node.
+ * Connects to the nodes of options -n and --dns, attaches to them, and leaves
+ * them. Reports failures, one line for each node.
  *
  *	inv_cluster_open(&c, "inviso trace", &opts, status_line);
  *	status = inv_cluster_connect(&c);
@@ -76,7 +76,7 @@ int inv_cluster_attach(struct inv_cluster *c, bool tracer, const char *dir);
 /*
  * Connects, then attaches to as many nodes as possible, without sending NIF
  * and spooler. Returns the exit code of the first node that failed. If
- * `stopped' is true afterwards, or n is 0, the caller must end.
+ * `stopped' is true afterwards, or n is 0, the caller must end the command.
  */
 int inv_cluster_join(struct inv_cluster *c);
 

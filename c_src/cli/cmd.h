@@ -19,19 +19,20 @@ enum inv_exit {
 struct inv_cmd {
 	const char *name;
 	const char *summary;
-	/* NULL, or the helper program that has the command; then exec is NULL. */
+	/* NULL, or the helper program that has the command; then exec is
+	 * NULL. */
 	const char *helper;
 	/* argv[0] is "inviso NAME", for messages; returns enum inv_exit. */
 	int (*exec)(int argc, char **argv);
 };
 
-/* The texts for commands of helper programs in the lists of commands of inviso
- * and of the helper. */
+/* Summaries of commands that helper programs have. Both inviso and the helper
+ * program show them in their lists of commands. */
 #define INV_CMD_SQL_SUMMARY "ask logs or a database questions in SQL"
 #define INV_CMD_EXPORT_SUMMARY \
 	"send calls and requests as spans to OpenTelemetry's collectors"
 
-/* The same for `inviso top', in inviso_top. */
+/* The summary of `inviso top', which the helper program inviso_top has. */
 #define INV_CMD_TOP_SUMMARY "watch busy processes and functions on a screen"
 
 extern const struct inv_cmd inv_cmd_autostart;

@@ -45,7 +45,8 @@ static void say(struct fetch *f)
 	inv_screen_put(f->cluster.screen, &b);
 }
 
-/* Returns true if all sessions have ended. Reports those that still record. */
+/* Returns true if all sessions have stopped. Reports the nodes that still
+ * record. */
 static bool over(struct fetch *f)
 {
 	bool all = true;
@@ -127,7 +128,7 @@ enum now {
 			 name */
 	NOW_UNKNOWN,  /* it may run, and may have a recording of the same
 			 name */
-	NOW_CHOSEN,   /* it does not matter, because --place was given */
+	NOW_CHOSEN,   /* the state does not matter: --place was given */
 };
 
 /* Returns true if `name' is the name of the node that the user gave as
@@ -212,7 +213,8 @@ static void say_left(struct fetch *f, const struct inv_left *l, enum now how)
 	inv_buf_release(&path);
 }
 
-/* Lists the recordings that the node left, and the option that selects each. */
+/* Lists the recordings that the node left. For each recording, prints the
+ * option that selects it. */
 static void list(struct fetch *f, const struct inv_node_name *node)
 {
 	for (size_t i = 0; i < f->left.n; i++) {
@@ -316,7 +318,7 @@ static bool any_left(const struct fetch *f)
 	return false;
 }
 
-/* Fetches by --place, without connecting to nodes. */
+/* Fetches the recording in the directory of --place. Connects to no node. */
 static int fetch_place(struct fetch *f)
 {
 	if (any_left(f))

@@ -15,8 +15,8 @@
 #define FOR_MS 10000
 #define HZ 100
 #define MOST_HZ 1000
-/* How many stacks a node asks for at a time, of running processes, and of waiting
- * ones. */
+/* At a time, a node takes the stacks of at most this many running processes,
+ * and of as many waiting processes. */
 #define MOST_STACKS 32
 #define TOP 20
 /* The default limit of the events of traced calls. */
@@ -102,7 +102,7 @@ static void set_format(struct inv_flame *c, const char *name,
 			   name);
 }
 
-/* Chooses the format by the end of the output file's name. */
+/* Chooses the format by the extension of the output file. */
 static void guess_format(struct inv_flame *c)
 {
 	static const struct {
@@ -231,7 +231,8 @@ static const struct argp sample_argp = {
 static const struct argp_child children[] = {
 	{ &inv_node_argp, 0, NULL, 0 },
 	{ &inv_flame_argp, 0, NULL, 0 },
-	/* A group after that of the nodes, with a heading of its own. */
+	/* These options come after the options for nodes, as a group with its
+	 * own heading. */
 	{ &sample_argp, 0, NULL, 1 },
 	{ 0 },
 };

@@ -38,7 +38,7 @@ struct ms {
 	const char *name;
 	bool selected; /* SPEC is a selector */
 	struct inv_selector selector;
-	inv_word made; /* the match spec that was made of the selector */
+	inv_word made; /* the match spec that was made from the selector */
 	struct inv_heap heap;
 	struct inv_buf text; /* the contents of the file of --file */
 	struct inv_buf out;
@@ -65,7 +65,8 @@ static void json_lines(struct inv_json *j, const char *key,
 	inv_json_close(j, ']');
 }
 
-/* Writes the errors of a spec. otp: the first release that accepts it, or 0. */
+/* Writes the errors of a spec. otp: the first release that accepts the spec, or
+ * 0. */
 static void json_errors(struct ms *m, const struct inv_diag *d, unsigned otp)
 {
 	struct inv_json j = { .out = &m->out };
@@ -322,7 +323,7 @@ static void warn_of_crash(const struct ms *m)
 	}
 }
 
-/* Warns about labels with which a node is not safe (match/seq_label.h). */
+/* Warns if the spec sets a label that can crash a node (match/seq_label.h). */
 static void warn_of_label(const struct ms *m)
 {
 	unsigned clause = inv_seq_label_unsafe(&m->match.spec);

@@ -27,7 +27,8 @@
 /* How long nodes keep a log that was not fetched. */
 #define HOLD_MS (24 * 3600 * 1000)
 #define STATUS_MS 500
-/* A flight recorder gets fewer notes, because each takes a packet of its ring. */
+/* A flight recorder gets fewer notes about its clock, because each note takes a
+ * packet of its ring. */
 #define CLOCK_MS 2000
 #define CLOCK_NEWEST_MS 60000
 
@@ -405,7 +406,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &inv_node_argp, 0, NULL, 0 },
-	/* A group after that of the nodes, with a heading of its own. */
+	/* These options come after the options for nodes, as a group with its
+	 * own heading. */
 	{ &inv_seq_argp, 0, NULL, 1 },
 	{ &inv_trace_argp, 0, NULL, 0 },
 	{ 0 },

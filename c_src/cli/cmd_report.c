@@ -12,7 +12,7 @@
 #include "cli/screen.h"
 #include "report/report.h"
 
-/* Rows of a table of the text. */
+/* How many rows a table of the text has by default. */
 #define TOP 10u
 
 #define WIDTH_MIN 40u
@@ -176,7 +176,8 @@ static const struct argp argp = {
 	.children = children,
 };
 
-/* If no format is chosen, a file gets a page, and standard output gets text. */
+/* If the user has chosen no format, an output file gets an HTML page, and
+ * standard output gets text. */
 static void choose(struct report *r)
 {
 	struct inv_merge_opts *o = &r->merge;

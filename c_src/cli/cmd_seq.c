@@ -49,9 +49,9 @@ struct seq {
 	struct inv_replay replay;
 	struct inv_tee tee;
 	bool failed;
-	uint64_t recorded;  /* requests of all nodes together, when this was
-			     * last checked */
-	int64_t changed_ms; /* when this changed */
+	uint64_t recorded;  /* events of all nodes together, when this was last
+			     * checked */
+	int64_t changed_ms; /* when `recorded' changed */
 	char enough[64];    /* why the sessions stop */
 };
 
@@ -112,7 +112,8 @@ static void draw(struct seq *s)
 }
 
 /* Ends the sessions when enough requests have begun, and all requests that are
- * shown have ended. Returns when to check again. */
+ * shown have ended. Returns after how many ms to check again; -1: when the next
+ * answer arrives. */
 static int64_t check(struct seq *s)
 {
 	int64_t now = inv_mono_ms();
@@ -451,7 +452,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = {
 	{ &inv_node_argp, 0, NULL, 0 },
-	/* A group after that of the nodes, with a heading of its own. */
+	/* These options come after the options for nodes, as a group with its
+	 * own heading. */
 	{ &inv_seq_argp, 0, NULL, 1 },
 	{ &inv_trace_argp, 0, NULL, 0 },
 	{ &inv_look_argp, 0, NULL, 0 },

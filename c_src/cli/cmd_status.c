@@ -146,7 +146,8 @@ static void put_json(struct inv_buf *b, const char *node,
 	inv_json_line(&j);
 }
 
-/* Writes the JSON object of a node that did not answer, or was not asked. */
+/* Writes the JSON object of a node that has not sent a status: it did not
+ * answer, or there was no request to it. */
 static void put_left_json(struct inv_buf *b, const char *node, bool gone,
 			  const struct inv_lefts *left)
 {
@@ -299,7 +300,7 @@ static void show_left(struct status *s)
 	inv_screen_put(s->cluster.screen, &b);
 }
 
-/* Without nodes, shows only the recordings on this machine. */
+/* If no node is given, shows only the recordings on this machine. */
 static int run(struct status *s)
 {
 	int status = inv_cluster_open(&s->cluster, "inviso status", &s->nodes,

@@ -132,8 +132,8 @@ static int64_t turn(void *arg)
 
 /* --- the end -------------------------------------------------------------- */
 
-/* Prints the remaining events, as fast as the reader accepts them. The command
- * has left the nodes before. */
+/* Prints the remaining events, as fast as the reader accepts them. At this time
+ * the command has already left the nodes. */
 static void print_rest(struct trace *t)
 {
 	struct inv_cluster *c = &t->cluster;

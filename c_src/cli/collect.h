@@ -18,7 +18,7 @@
  *	inv_ranking_make(&r, &c.tallies, &c.flow, &opts);
  *	inv_collect_release(&c);
  *
- * c must be all zero before. The members have been started.
+ * c must be all zero before. Start the members before inv_collect_init.
  */
 struct inv_collect {
 	struct inv_flow flow;
@@ -30,7 +30,8 @@ struct inv_collect {
 	struct inv_feed **feeds; /* a feed for each member's log */
 };
 
-/* These return 0 or INV_ENOMEM. Call inv_collect_release also after a failure. */
+/* These return 0 or INV_ENOMEM. Call inv_collect_release also after a
+ * failure. */
 int inv_collect_init(struct inv_collect *c, const struct inv_members *ms);
 int inv_collect_took(struct inv_collect *c, const struct inv_member *m,
 		     const struct inv_followed *f);

@@ -24,7 +24,8 @@ struct inv_count {
 void inv_count_take(struct inv_count *c, struct inv_members *ms);
 void inv_count_release(struct inv_count *c);
 
-/* Returns true if any function was counted, even if it was not called. */
+/* Returns true if at least one function was counted, even if it was never
+ * called. */
 bool inv_count_any(const struct inv_count *c);
 
 /* Appends a table. Appends nothing if there are no results. */

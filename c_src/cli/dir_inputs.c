@@ -22,7 +22,8 @@ static bool ends_with(const char *name, size_t len, const char *end)
 	return len > n && !memcmp(name + len - n, end, n);
 }
 
-/* The number at the end is that of a rotated file. */
+/* Returns true if the name ends with .log, .ti or .log.NUMBER. The number is
+ * that of a rotated file. */
 static int is_log(const struct dirent *e)
 {
 	const char *name = e->d_name;

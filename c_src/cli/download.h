@@ -28,8 +28,9 @@ struct inv_download {
 bool inv_download_dir(struct inv_cluster *c, const char *dir);
 
 /*
- * No file is overwritten: if dir already has a file with the name that a
- * member's log of the recording `name' will get, reports it and returns false.
+ * Checks that the fetch overwrites no file. Each member's log of the recording
+ * `name' gets a file in dir. If such a file already exists, reports it and
+ * returns false.
  */
 bool inv_download_room(const struct inv_members *ms, const char *dir,
 		       const char *name);
@@ -39,9 +40,9 @@ bool inv_download_room(const struct inv_members *ms, const char *dir,
 int inv_download_run(struct inv_download *g, struct inv_members *ms);
 
 /*
- * Call it after the fetch. Ends the sessions whose logs were completely
- * fetched. The nodes keep the logs of the other sessions under `name' for a
- * day; reports these nodes.
+ * Call this after inv_download_run. Ends the sessions whose logs were
+ * completely fetched. The nodes keep the logs of the other sessions under
+ * `name' for a day; reports these nodes.
  */
 void inv_download_leave(struct inv_download *g, struct inv_members *ms,
 			const char *name);

@@ -10,8 +10,8 @@
 #include "log/filter.h"
 
 /*
- * The options that select events: --from, --to, --pid, --tag, --mfa, --filter and
- * --records. inv_filter_argp is a child of a command's argp; its input is a
+ * The options that select events: --from, --to, --pid, --tag, --mfa, --filter
+ * and --records. inv_filter_argp is a child of a command's argp; its input is a
  * struct inv_filter_opts.
  */
 struct inv_filter_opts {
@@ -55,10 +55,10 @@ static inline bool inv_filter_opts_pass(const struct inv_filter_opts *o,
 }
 
 /*
- * Computes the times. A time without a date is on the day of first_ns, the time
- * of the first event; if neither has a date and --to would be before --from, --to is
- * on the next day. INV_EINVAL, with a message: one has a date, and --to is before
- * --from.
+ * Computes --from and --to. A time without a date is on the day of first_ns,
+ * the time of the first event. If neither time has a date and --to would be
+ * before --from, --to is on the next day. If a time has a date and --to is
+ * before --from, returns INV_EINVAL, with a message.
  */
 int inv_filter_opts_resolve(struct inv_filter_opts *o, bool utc,
 			    int64_t first_ns, struct inv_err *err);

@@ -28,8 +28,8 @@ struct inv_spec_filter {
 	uint64_t undecided;
 	struct inv_match_run run;
 	struct inv_cursor cursor;
-	struct inv_cursor receiver; /* the words of an event can point into the
-				       other cursor */
+	struct inv_cursor receiver; /* a second cursor: the words of an event
+				       can point into the first one */
 };
 
 /* --- making a filter ------------------------------------------------------ */
@@ -177,10 +177,10 @@ static bool has_globs(const struct inv_spec_filter *f)
 }
 
 /*
- * Changes the words of a seq_trace event into those of the message that it
- * sends or receives: [From,send,Msg,To] or [To,'receive',Msg]. Returns the
- * number of words, or 0 if the event is not such a message or the spec does not
- * select messages of this kind.
+ * Changes the words of a seq_trace event into the words of the send or receive
+ * event of the same message: [From,send,Msg,To] or [To,'receive',Msg]. Returns
+ * the number of words. Returns 0 if the seq_trace event is no such event, or if
+ * the spec does not select messages of this kind.
  */
 static int as_message(const struct inv_spec_filter *f, inv_word *words)
 {
@@ -205,7 +205,8 @@ static int as_message(const struct inv_spec_filter *f, inv_word *words)
 static int find_receiver(struct inv_cursor *c, const struct inv_event *ev)
 {
 	struct inv_token tok;
-	/* {send, Serial, From, To, Msg}, or Msg and then To. */
+	/* To is the fourth element of {send, Serial, From, To, Msg} in a
+	 * seq_trace event. In a send event, To follows Msg. */
 	int skips = ev->tag == INV_TAG_SEQ_TRACE ? 3 : 1;
 	int rc = inv_event_tracee(ev, c, &tok);
 
@@ -243,8 +244,8 @@ static inv_word name_at_node(inv_word to)
 	return b && inv_box_n(b) == 2 ? b[1] : 0;
 }
 
-/* A spec may omit the event's last element, the result of the action {message, _}:
- * tries without this element, then with it. */
+/* Returns true if the event matches. If its last element is the result of the
+ * action {message, _}, a spec may omit this element: tries without it first. */
 static bool matches_either(struct inv_spec_filter *f,
 			   const struct inv_event *ev, const inv_word *words,
 			   size_t n)

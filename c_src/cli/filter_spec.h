@@ -21,25 +21,25 @@ int inv_spec_filter_new(struct inv_spec_filter **made, const char *text,
 void inv_spec_filter_free(struct inv_spec_filter *f);
 
 /*
- * Returns true if the event `ev' is selected: that of the item, or the call
- * that the item ended. If the result depends on data that were not recorded,
- * returns false and counts the event as undecided.
+ * Returns true if the event `ev' is selected. `ev' is the event of the item, or
+ * the event of the call that the item ended. If the result depends on data that
+ * were not recorded, returns false and counts the event as undecided.
  */
 bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_event *ev,
 			   const struct inv_item *it);
 
 /*
- * From now on a spec of messages, send(To, Msg) or receive(Msg), also selects the
- * seq_trace events of such messages. Returns false if the spec selects neither
- * messages nor seq_trace events.
+ * From now on a spec of messages, send(To, Msg) or receive(Msg), also selects
+ * the seq_trace events of such messages. Returns false if the spec selects
+ * neither messages nor seq_trace events.
  */
 bool inv_spec_filter_messages(struct inv_spec_filter *f);
 
 /* Returns the first tag in the filter that no event has, or "". */
 const char *inv_spec_filter_odd(const struct inv_spec_filter *f);
 
-/* Returns how many events could not be decided. */
+/* Returns how many events were counted as undecided. */
 uint64_t inv_spec_filter_undecided(const struct inv_spec_filter *f);
 
 #endif

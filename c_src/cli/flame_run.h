@@ -14,8 +14,8 @@
 #include "log/notice.h"
 #include "sink/sink.h"
 
-/* `inviso flame': sessions sample stacks or trace calls, and their logs become a
- * profile. */
+/* `inviso flame': sessions sample stacks or trace calls, and their logs become
+ * a profile. */
 struct inv_flame {
 	struct inv_node_opts nodes;
 	struct inv_trace_opts what;

@@ -7,8 +7,8 @@
 /*
  * A helper program has commands, and formats of `inviso merge', that need a
  * library. The program inviso itself does not load this library. A helper
- * program is in the same directory as inviso (priv/inviso_sql). It is linked
- * from the same rooms and a room of its own, and takes the same arguments.
+ * program is in the same directory as inviso (priv/inviso_sql). It contains
+ * most code of inviso and additional code, and takes the same arguments.
  *
  * Replaces this process by the helper program: `inviso COMMAND ARGUMENT...'
  * becomes `HELPER COMMAND ARGUMENT...'. argv[0] is ignored. If this fails,
@@ -17,9 +17,9 @@
 int inv_helper_exec(const char *helper, const char *command, int argc,
 		    char **argv);
 
-/* Stores the path of a program in the directory of this program. If this program
- * was started through a link, this is the directory of the link's target. Returns
- * 0, or -1 with errno. */
+/* Stores the path of a program in the directory of this program. If this
+ * program was started through a link, this is the directory of the link's
+ * target. Returns 0, or -1 with errno. */
 int inv_helper_path(const char *program, char path[PATH_MAX]);
 
 #endif

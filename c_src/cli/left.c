@@ -141,8 +141,8 @@ static bool in_room(void *arg, const char *room, int fd)
 	return !s->no_memory && s->out->n < MANY;
 }
 
-/* Returns true if the node name in a record is valid. It will be printed and
- * become part of a file name. */
+/* Returns true if the node name in a record is valid. It must be, because it
+ * will be printed and become part of a file name. */
 static bool is_sound(const char *node)
 {
 	struct inv_node_name name;

@@ -11,8 +11,8 @@
 #include "node/name.h"
 
 /*
- * Recordings of this user that dead nodes left in their places (spool/place.h)
- * on this machine.
+ * A recording of this user that a dead node left in its place, a directory on
+ * this machine (spool/place.h).
  */
 struct inv_left {
 	char *node;  /* name of the dead node, such as shop@vm */
@@ -47,8 +47,8 @@ bool inv_left_is_of(const struct inv_left *l, const struct inv_node_name *node);
  * Copies the recording's log to dir/NODE-NAME.log, under the rules of
  * node/part.h. Then, if keep is false and l->ring is NULL, removes the
  * original, and the place if it is empty. Waits up to 8 seconds for a spooler
- * that is completing the log. INV_EIO; INV_EBUSY: a spooler or another command
- * is using the log, or the file exists; INV_ENOMEM.
+ * that is completing the log. Returns 0, INV_EIO, INV_ENOMEM, or INV_EBUSY if a
+ * spooler or another command is using the log, or if the file exists.
  */
 int inv_left_copy(const struct inv_left *l, const char *dir, bool keep,
 		  struct inv_err *err);

@@ -10,8 +10,8 @@
 
 /*
  * The options for how the text of events looks, which trace and merge have in
- * common: --time, --indent, --width, --wrap and others. The input of the argp parser is
- * a struct inv_look.
+ * common: --time, --indent, --width, --wrap and others. The input of the argp
+ * parser is a struct inv_look.
  */
 struct inv_look {
 	struct inv_sink_opts *opts; /* set by the caller */
@@ -21,8 +21,8 @@ struct inv_look {
 
 void inv_look_release(struct inv_look *look);
 
-/* Prints these records, which the user has given, with the names of their
- * fields. Returns 0 or INV_ENOMEM. */
+/* Makes the output show the names of the fields of these records, which the
+ * user has given. Returns 0 or INV_ENOMEM. */
 int inv_look_records(struct inv_look *look, const struct inv_records *rs);
 
 extern const struct argp inv_look_argp;

@@ -47,8 +47,8 @@ static const struct inv_cmd *const commands[] = {
 };
 
 /*
- * These formats are in rooms that may not be included by the room of the other
- * formats (c_src/LAYERS).
+ * The code of these formats is above c_src/sink in c_src/LAYERS, so c_src/sink
+ * must not include it.
  */
 static const struct inv_sink_ops *const formats[] = {
 	&inv_sink_parquet,

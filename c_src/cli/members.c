@@ -256,7 +256,7 @@ void inv_members_stop(struct inv_members *ms)
 	each(ms, INV_VERB_STOP, got_stopped);
 }
 
-/* After this, the command sends no more requests to these sessions. */
+/* After this call, the command sends no more requests to these sessions. */
 void inv_members_hold(struct inv_members *ms)
 {
 	each_of(ms, is_unfetched, INV_VERB_HOLD, got_removed, 0);
@@ -269,8 +269,8 @@ void inv_members_remove(struct inv_members *ms)
 
 /* --- start and find ------------------------------------------------------- */
 
-/* Returns true if the node has no such session, and the command does not need
- * one there. */
+/* Returns true if the node has no session with this name, and the command does
+ * not need a session on this node. */
 static bool does_without(const struct inv_members *ms,
 			 const struct inv_member *m)
 {
@@ -281,8 +281,8 @@ static bool does_without(const struct inv_members *ms,
 }
 
 /*
- * Evaluates the answers. A node on which nothing matches is left out if other
- * nodes match.
+ * Evaluates the answers. If nothing matches on a node, but something on another
+ * node, leaves out the first node.
  */
 static int judge(struct inv_members *ms)
 {

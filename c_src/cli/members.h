@@ -26,14 +26,14 @@ struct inv_member {
 	bool timing;	       /* `ask' is a request for the clock */
 	bool stopping;	       /* the session was asked to stop */
 	const char *why_asked; /* why this command stopped the session, for
-				  the user; NULL: it did not */
+				  the user; NULL: it did not stop it */
 	bool final;	       /* `status' is the last status of the session */
 	bool eof;	       /* the whole log was received */
 	bool silent;	       /* the session has not answered for a while, and
 				  this was reported */
-	bool notified;	       /* the session is armed, and how many functions
-				  and processes match was reported (unless the
-				  command is quiet) */
+	bool notified;	       /* after the session was armed, its numbers of
+				  functions and processes were reported (unless
+				  the command is quiet) */
 	bool unfetched;	       /* the log was not completely fetched */
 	uint64_t offset;
 	int64_t asked_ms, next_ms, clock_ms;
@@ -50,8 +50,8 @@ struct inv_members {
  * inv_exit. */
 int inv_members_init(struct inv_members *ms, struct inv_cluster *c);
 
-/* Connects and attaches to the nodes (inv_cluster_connect, inv_cluster_attach), and
- * then makes the members. */
+/* Connects and attaches to the nodes (inv_cluster_connect, inv_cluster_attach),
+ * and then makes the members. */
 int inv_members_reach(struct inv_members *ms, struct inv_cluster *c,
 		      bool tracer, const char *dir);
 void inv_members_release(struct inv_members *ms);
@@ -64,9 +64,9 @@ void inv_members_release(struct inv_members *ms);
 int inv_members_start(struct inv_members *ms, const struct inv_session_opts *o);
 
 /*
- * For requests, which begin on some of the nodes only. If none of the n specs
- * matches anything on any node, reports why, and ends all sessions. Returns an enum
- * inv_exit.
+ * For sessions of requests, which may also run on nodes without a match. Checks
+ * that at least one of the n specs matches on at least one node. If not,
+ * reports why, and ends all sessions. Returns an enum inv_exit.
  */
 int inv_members_matched(struct inv_members *ms, unsigned n);
 /* Lets the sessions of requests arm, when all have started. Returns an enum
@@ -81,10 +81,10 @@ int inv_members_begin(struct inv_members *ms);
 int inv_members_find(struct inv_members *ms, const char *name);
 
 /*
- * Makes all sessions write notes into their logs from which a merge computes
- * how the nodes' clocks differ: a dozen round trips, in at most 300 ms. Leaves
- * the user's signals to the caller's next wait. Does nothing if there is one
- * node.
+ * Makes all sessions write notes into their logs, from which a merge computes
+ * how the nodes' clocks differ. This takes a dozen round trips, and at most 300
+ * ms. Does not handle the user's signals: the caller's next wait does. Does
+ * nothing if there is one node.
  */
 void inv_members_clocks(struct inv_members *ms);
 /* Requests the status of all existing sessions. */

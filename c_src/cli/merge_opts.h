@@ -47,14 +47,14 @@ struct inv_merge_opts {
 	unsigned n_redact_texts;
 };
 
-/* Sets the defaults, with room for argc arguments. Returns 0, or the exit status
- * after an error message. Release *o in both cases. */
+/* Sets the defaults, with room for argc arguments. Returns 0, or the exit
+ * status after an error message. Release *o in both cases. */
 int inv_merge_opts_init(struct inv_merge_opts *o, const char *program,
 			int argc);
 
-/* For the parsers of commands that read LOGs, when all options are known:
- * --records can come after --redact. They end the command if a value is
- * invalid. */
+/* Parsers of commands that read LOGs call these functions when all options are
+ * known, because --records can come after --redact. If a value is invalid, the
+ * functions end the program. */
 struct argp_state;
 void inv_merge_opts_redact(struct inv_merge_opts *o,
 			   const struct argp_state *state);

@@ -199,10 +199,10 @@ static int limit(struct merge *m)
 }
 
 /*
- * Returns true if the item is not selected because of its time. Such events do
- * not go through the flow. Most of their packets are not read, so the flow
- * would see only some of these events, and would pair calls and returns that do
- * not belong together.
+ * Returns true if the item is not selected because of its time. Such an item
+ * does not go through the flow. The reason is that most packets with such
+ * events are not read: the flow would get only a few of these events, and would
+ * pair calls and returns that do not belong together.
  */
 static bool is_outside(const struct merge *m, const struct inv_item *item)
 {
@@ -313,7 +313,8 @@ static int put_counts(struct merge *m)
 	return m->out.buf.error ? no_memory(m) : 0;
 }
 
-/* Counts the events that were not read, because they are not selected. */
+/* Adds to the summary the events that were not read, because they are not
+ * selected. */
 static void count_skipped(struct merge *m)
 {
 	for (uint32_t i = 0; i < m->inputs.n_feeds; i++) {
@@ -607,8 +608,8 @@ static int run(struct merge *m)
 	return close_output(m, rc);
 }
 
-/* Reports an error if no event was selected. For a program that reads records,
- * that is no error. */
+/* Returns an error, and reports it, if no event was selected. If a program
+ * reads the output as records, this is no error. */
 static int check_matched(const struct merge *m)
 {
 	const struct inv_summary *sum = &m->sink->sum;

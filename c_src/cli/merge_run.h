@@ -5,8 +5,8 @@
 #include "cli/merge_opts.h"
 
 /*
- * Merges the LOGs as the options say, and writes the output, the summary and all
- * messages. Returns an exit status.
+ * Merges the LOGs as the options say, and writes the output, the summary and
+ * all messages. Returns an exit status.
  */
 int inv_merge_run(const struct inv_merge_opts *o);
 

@@ -203,8 +203,8 @@ static void check_at(const struct inv_node_opts *o, struct argp_state *state)
 			   o->names.names[0].full, o->names.names[0].port);
 }
 
-/* With --dns, a name without a host could be a node of this machine or of the
- * service. */
+/* Refuses a name without a host together with --dns: the node could be on this
+ * machine, or be one of the nodes of --dns. */
 static void check_dns(const struct inv_node_opts *o, struct argp_state *state)
 {
 	for (size_t i = 0; i < o->names.n; i++) {
@@ -220,8 +220,9 @@ static void check_dns(const struct inv_node_opts *o, struct argp_state *state)
 	}
 }
 
-/* If a --plain is misspelt, the command would use TLS for the node that the user
- * meant. With -n all and --dns the nodes are not known yet. */
+/* Checks that each --plain names a node: if a --plain is misspelt, the command
+ * would use TLS for the node that the user meant. With -n all and --dns the
+ * nodes are not known yet, so nothing is checked. */
 static void check_plain(const struct inv_node_opts *o, struct argp_state *state)
 {
 	const struct inv_node_names *plain = &o->tls.plain;
@@ -234,7 +235,8 @@ static void check_plain(const struct inv_node_opts *o, struct argp_state *state)
 				   plain->names[i].full);
 }
 
-/* INVISO_NODE has the value of -n: several nodes, or all. */
+/* Adds the nodes of INVISO_NODE. Its value has the form of a value of -n:
+ * several names, or all. */
 static void take_env(struct inv_node_opts *o, struct argp_state *state)
 {
 	// NOLINTNEXTLINE(concurrency-mt-unsafe)
@@ -246,9 +248,9 @@ static void take_env(struct inv_node_opts *o, struct argp_state *state)
 }
 
 /*
- * The script of an Elixir release sets these variables for the programs that
- * it runs. If RELEASE_NODE has no host, it is a node of this machine, whether
- * RELEASE_DISTRIBUTION is sname or name.
+ * The script of an Elixir release sets RELEASE_NODE and RELEASE_DISTRIBUTION
+ * for the programs that it runs. If RELEASE_NODE has no host, it is a node of
+ * this machine, whether RELEASE_DISTRIBUTION is sname or name.
  */
 static void take_release(struct inv_node_opts *o, struct argp_state *state)
 {

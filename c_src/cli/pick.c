@@ -31,7 +31,7 @@ void inv_pick_release(struct inv_pick *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* --- the actions of SPECs -------------------------------------------------- */
+/* --- the actions of SPECs ------------------------------------------------- */
 
 int inv_pick_add_spec(struct inv_pick *p, const char *spec, struct inv_err *err)
 {
@@ -73,7 +73,7 @@ struct inv_session_decide inv_pick_decide(const struct inv_pick *p)
 	};
 }
 
-/* --- testing an event ------------------------------------------------------ */
+/* --- testing an event ----------------------------------------------------- */
 
 /* Returns true if the next term is `error' or a tuple that begins with it. */
 static bool is_error(struct inv_cursor *c)
@@ -201,7 +201,8 @@ bool inv_pick_test(struct inv_pick *p, const struct inv_item *it)
 		return false;
 	if (one_of_specs(p, it, &ruled))
 		return show_call(it);
-	/* An exit is an event of its own, not only the end of a call. */
+	/* An exit is shown even if its call is not picked: it is also an event
+	 * of its own. */
 	if (ruled && it->ev.tag != INV_TAG_EXIT)
 		return false;
 	return p->all.slow || p->all.failed ? show_call(it) : true;
@@ -213,7 +214,7 @@ uint64_t inv_pick_undecided(const struct inv_pick *p)
 	       (p->returns ? inv_spec_filter_undecided(p->returns) : 0);
 }
 
-/* --- options --------------------------------------------------------------- */
+/* --- options -------------------------------------------------------------- */
 
 enum {
 	OPT_MIN_DURATION = 768,

@@ -15,12 +15,12 @@
 
 /*
  * Picks calls by how they ended: slow calls, and calls that failed. A picked
- * call is shown once, when it ends, as one entry with its arguments and the time
- * at which it began.
+ * call is shown once, when it ends, as one entry with its arguments and the
+ * time at which it began.
  *
- * A call failed if it ended with an exception, if it returned `error' or a tuple
- * whose first element is `error', or if its process exited in it with another
- * reason than `normal'.
+ * A call failed if it ended with an exception, if it returned `error' or a
+ * tuple whose first element is `error', or if its process exited in it with
+ * another reason than `normal'.
  *
  * The options --min-duration and --failed apply to all events: only picked
  * calls are shown. The actions slow and failed of a SPEC apply to the functions
@@ -35,9 +35,9 @@ struct inv_pick_rule {
 struct inv_pick {
 	struct inv_pick_rule all;
 	struct inv_spec_filter *returns; /* --failed=PATTERN; NULL: none */
-	bool decided; /* the nodes have these rules, too: what they have decided
-			 is shown */
-	uint64_t without_value; /* returns whose value was not recorded */
+	bool decided; /* the nodes apply these rules, too: a call that a node
+			 has picked is shown without a test */
+	uint64_t without_value; /* how many returned values were not recorded */
 	/* private */
 	struct inv_pick_spec *specs; /* SPECs with slow or failed */
 	size_t n_specs;
@@ -58,9 +58,9 @@ void inv_pick_release(struct inv_pick *p);
 
 /*
  * Adds the actions slow and failed of a SPEC of `inviso trace', if it has any.
- * Returns 0; INV_EINVAL with a message: the time of slow is invalid, or the SPEC
- * records no returns, which the options need; INV_ENOMEM.
- * Other errors in SPEC are left to the node's parser.
+ * Returns 0; INV_EINVAL with a message: the time of slow is invalid, or the
+ * SPEC records no returns, which the options need; INV_ENOMEM. Other errors in
+ * SPEC are left to the node's parser.
  */
 int inv_pick_add_spec(struct inv_pick *p, const char *spec,
 		      struct inv_err *err);
@@ -68,7 +68,7 @@ int inv_pick_add_spec(struct inv_pick *p, const char *spec,
 /* Returns the rules among the options that the nodes can apply. */
 struct inv_session_decide inv_pick_decide(const struct inv_pick *p);
 
-/* Returns true if some events are not shown. */
+/* Returns true if there are rules, so that not all events are shown. */
 static inline bool inv_pick_active(const struct inv_pick *p)
 {
 	return p->all.slow || p->all.failed || p->n_specs;
@@ -81,8 +81,8 @@ uint64_t inv_pick_undecided(const struct inv_pick *p);
 /* The slow path of inv_pick_wants. */
 bool inv_pick_test(struct inv_pick *p, const struct inv_item *it);
 
-/* Returns true if the item, which has facts, is shown. If it ends a picked call,
- * makes sinks show the call. Losses are always shown. */
+/* Returns true if the item, which has facts, is shown. If it ends a picked
+ * call, makes sinks show the call. Losses are always shown. */
 static inline bool inv_pick_wants(struct inv_pick *p, const struct inv_item *it)
 {
 	return !inv_pick_active(p) || inv_pick_test(p, it);

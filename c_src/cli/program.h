@@ -6,8 +6,8 @@
 
 /*
  * Runs a program of commands: finds the command from the first argument, and
- * executes it. NULL ends the list of commands. Returns enum inv_exit. The command
- * itself (main.c) and the helper programs (helper.h) are such programs.
+ * executes it. NULL ends the list of commands. Returns enum inv_exit. The
+ * programs are inviso (main.c) and the helper programs (helper.h).
  */
 int inv_program_run(const struct inv_cmd *const *cmds, int argc, char **argv);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- definitions of records ------------------------------------------------ */
+/* --- definitions of records ----------------------------------------------- */
 
 static bool alike(const struct inv_record_def *a,
 		  const struct inv_record_def *b)
@@ -17,7 +17,7 @@ static bool alike(const struct inv_record_def *a,
 	return true;
 }
 
-/* Returns true if the newest definition was known before. */
+/* Returns true if an equal definition was known before the newest one. */
 static bool is_old(const struct inv_redact_events *r)
 {
 	const struct inv_record_def *def = r->known.first;
@@ -44,7 +44,8 @@ static int know(struct inv_redact_events *r, const struct inv_record_def *def,
 	return inv_redact_learn(&r->rules, &r->known, own->name, err);
 }
 
-/* A note that defines a record: [] or a module, the name, the list of fields. */
+/* Reads a note that defines a record. Its terms are: [] or a module, the
+ * record's name, and the list of its fields. */
 static int learn(struct inv_redact_events *r, const struct inv_event *ev,
 		 struct inv_err *err)
 {
@@ -129,7 +130,7 @@ static bool is_one_of(const struct inv_event *ev, uint32_t tags)
 	return ev->tag < INV_TAG_COUNT && 1u << ev->tag & tags;
 }
 
-/* {send | 'receive' | print, Serial, From, To, Message} */
+/* Redacts {send | 'receive' | print, Serial, From, To, Message}. */
 static int seq_trace(struct inv_redact_copy *x)
 {
 	int rc = 0;
@@ -155,7 +156,8 @@ static int payload(struct inv_redact_copy *x, const struct inv_event *ev,
 	return inv_redact_term(x, INV_REDACT_BY_RULES);
 }
 
-/* {Class, Reason}. If any function has a rule, the exception may come from it. */
+/* Redacts {Class, Reason}, if at least one function has a rule: the exception
+ * may come from this function. hidden: Reason is hidden completely. */
 static int exception(struct inv_redact_copy *x, bool hidden)
 {
 	int rc;
@@ -193,8 +195,9 @@ static int extra(struct inv_redact_copy *x, const struct inv_event *ev,
 	return inv_redact_term(x, INV_REDACT_BY_RULES);
 }
 
-/* The call in the record of its end (INV_EV_WHOLE): three numbers, and perhaps the
- * process, the call, and the value of a match spec. */
+/* Redacts the call in the record of its end (INV_EV_WHOLE): three numbers,
+ * which may be followed by the process, the call, and the value of a match
+ * spec. */
 static int whole(struct inv_redact_copy *x)
 {
 	struct inv_redact_call call = { .any = false };
@@ -234,7 +237,8 @@ static int event(struct inv_redact_copy *x, const struct inv_event *ev)
 	return !rc && ev->whole ? whole(x) : rc;
 }
 
-/* Only the label of a process is redacted: pid, INV_NAME_LABEL, label. */
+/* Redacts the terms of a note: only the label of a process, in the note with
+ * pid, INV_NAME_LABEL and label. */
 static int note(struct inv_redact_copy *x, const struct inv_event *ev)
 {
 	bool label = false;
@@ -250,7 +254,8 @@ static int note(struct inv_redact_copy *x, const struct inv_event *ev)
 	return rc;
 }
 
-/* A note that cannot be read is a note of an unknown kind. */
+/* Makes an item without terms from an item that cannot be read: a note becomes
+ * a note of an unknown kind, an event becomes a loss. */
 static void lose(struct inv_item *it)
 {
 	if (it->kind == INV_ITEM_NOTE) {

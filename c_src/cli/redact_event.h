@@ -30,7 +30,8 @@ void inv_redact_events_free(struct inv_redact_events *r);
  * Replaces the terms of the item, which are valid until the next call. If the
  * terms are invalid, or come from another tool's file, the item becomes a loss,
  * because nothing of it may be shown. If the item is a note that defines a
- * record, fields of the record whose names are keys are redacted from now on.
+ * record, from now on the fields of this record are redacted whose names are
+ * keys in the rules.
  * Returns 0, or INV_ENOMEM or INV_ETOOBIG with a message.
  */
 int inv_redact_item(struct inv_redact_events *r, struct inv_item *it,

@@ -189,9 +189,10 @@ static bool wants(struct show *s, const struct inv_item *item,
 /* --- trees ---------------------------------------------------------------- */
 
 /*
- * Returns the request under a key of its first event, or NULL if there is no
- * memory. The key has the time on the clock of the events: the other times of an
- * event change a little when the next anchor of its log has arrived.
+ * Returns the request whose first event is `item', or NULL if there is no
+ * memory. The key of the request contains the event's time on the clock of the
+ * events. Other times of the event cannot be used, because they change a little
+ * when the next anchor of its log has arrived.
  */
 static struct inv_replay_request *get(struct inv_replay *r,
 				      const struct inv_item *item,
@@ -232,8 +233,8 @@ static bool grow(struct show *s, uint64_t n)
 }
 
 /*
- * Returns the request of an event that is wanted, or NULL if there is no
- * memory.
+ * Returns the request to which the item, an event that is shown, belongs.
+ * Returns NULL if there is no memory.
  */
 static struct inv_replay_request *request_of(struct show *s,
 					     const struct inv_item *item,
@@ -276,7 +277,7 @@ static int plant(struct show *s, const struct inv_item *item,
 	return rc;
 }
 
-/* Trees show messages and prints only. */
+/* Adds the event to the trees, which show only messages and prints. */
 static int put_tree(struct show *s, const struct inv_item *item,
 		    const struct inv_seq *seq)
 {

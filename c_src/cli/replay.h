@@ -8,7 +8,7 @@
 
 /*
  * Shows requests of live sessions. The logs are kept in memory. Each time that
- * requests may have ended, they are read from their beginning, like files,
+ * requests may have ended, the logs are read again from their beginning,
  * because the causal order and the differences of clocks follow from all
  * messages so far. The tree of a request is printed once, when the request had
  * no event for a while. Everything else is printed when the trace has ended.
@@ -60,8 +60,9 @@ int64_t inv_replay_turn(struct inv_replay *r);
  * requests, which are not shown, need not have ended. */
 bool inv_replay_enough(const struct inv_replay *r);
 
-/* When the trace has ended, prints the other requests, and reports missing
- * events on the screen. Returns 0, or a code with the text in err. */
+/* Call this when the trace has ended. Prints the requests that were not printed
+ * yet, and reports missing events on the screen. Returns 0, or a code with the
+ * text in err. */
 int inv_replay_show(struct inv_replay *r, struct inv_err *err);
 
 #endif

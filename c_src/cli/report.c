@@ -11,7 +11,7 @@ struct sum {
 	uint64_t produced, recorded;
 	uint64_t limit; /* how many events came after a limit */
 	uint64_t filtered, undecided;
-	uint64_t redacted; /* how many values were recorded as a mark */
+	uint64_t redacted; /* how many values were replaced by a mark */
 	uint64_t left_out; /* how many calls the bound on open calls left out */
 	bool decides;	   /* the node of a member decides which calls are
 			      recorded */
@@ -87,8 +87,8 @@ static void put_calls(struct inv_buf *b, uint64_t n, const char *what)
 			       n == 1 ? "call" : "calls", what);
 }
 
-/* Reports the calls that nodes did not record because no rule picked them when
- * they ended. */
+/* Reports the calls that nodes did not record, and why: a node decides at the
+ * end of a call whether to record it. */
 static void put_decided(struct inv_buf *b, const struct sum *sum)
 {
 	put_calls(b, sum->forgotten, " neither slow nor failed");
@@ -343,7 +343,7 @@ static void json_limit(struct inv_json *j, const char *key, int64_t n)
 		inv_json_null(j, key);
 }
 
-/* n is -1 if the node did not report it. */
+/* Writes a count; n is -1 if the node did not report the count. */
 static void json_count(struct inv_json *j, const char *key, int64_t n)
 {
 	inv_json_int(j, key, n < 0 ? 0 : n);

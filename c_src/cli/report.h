@@ -20,9 +20,9 @@ void inv_report_put_left(struct inv_buf *b, const struct inv_members *ms);
 /* Appends why the session stopped: "15 s", "run queue 212, limit 64", "lost:
  * …". Appends nothing if the session has not stopped. */
 void inv_report_put_why(struct inv_buf *b, const struct inv_member *m);
-/* Appends why the sessions of a command stopped: "interrupted", or the reason of
- * the first session that stopped by itself, after the name of its node if there
- * are several. */
+/* Appends why the sessions of a command stopped: "interrupted", or the reason
+ * of the first session that stopped by itself, after the name of its node if
+ * there are several. */
 void inv_report_put_stopped(struct inv_buf *b, const struct inv_members *ms,
 			    bool interrupted);
 

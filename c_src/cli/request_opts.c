@@ -82,7 +82,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp inv_request_argp = { .options = options, .parser = parse };
 
-/* Diagrams show requests, and nothing else. */
+/* Returns true if the format is a diagram: diagrams show nothing but
+ * requests. */
 static bool is_diagram(const struct inv_sink_ops *format)
 {
 	return format == &inv_sink_mermaid || format == &inv_sink_shiviz ||

@@ -11,8 +11,8 @@
 
 /*
  * The options of inviso merge that show requests instead of events: --requests,
- * --request N, --compare A B. inv_request_argp is a child of the command's argp;
- * its input is a struct inv_request_opts of zeros.
+ * --request N, --compare A B. inv_request_argp is a child of the command's
+ * argp; its input is a struct inv_request_opts of zeros.
  */
 struct inv_request_opts {
 	bool list;

@@ -67,11 +67,11 @@ void inv_screen_put_err(struct inv_screen *s, struct inv_buf *b);
 void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /*
- * While another part of the program draws on the terminal, notes are passed to
- * `to' in the caller's thread, without the prefix; they are kept, and written
- * when `to' is NULL again. Before inv_screen_divert returns, what waits has been
- * written, unless that takes longer than 2 s. At most 64 KiB are kept; then the
- * oldest notes are dropped.
+ * Call this before another part of the program draws on the terminal. Notes are
+ * then passed to `to' in the caller's thread, without the prefix. They are also
+ * kept, and written when a later call sets `to' to NULL. At most 64 KiB of
+ * notes are kept; if there are more, the oldest notes are dropped. Waits, for
+ * at most 2 s, until the waiting output is written.
  */
 void inv_screen_divert(struct inv_screen *s,
 		       void (*to)(void *arg, const char *note), void *arg);

@@ -57,7 +57,7 @@ static void sample(struct argp_state *state, const char *arg, uint64_t *n)
 		argp_error(state, "--sample %s: not a part such as 1/100", arg);
 }
 
-/* The names are joined by commas. */
+/* Appends a name to o->label, after a comma. */
 static error_t add_label(struct inv_seq_opts *o, const char *name)
 {
 	size_t len = o->label ? strlen(o->label) : 0;

@@ -10,15 +10,15 @@
 #include "node/session.h"
 
 /*
- * The options of `seq' and `record --seq' for requests of sequential traces, as an
- * argp child. Its input is a struct inv_seq_opts, all zero except for defaults that
- * the command sets. Texts point into argv.
+ * The options of `seq' and `record --seq' for requests of sequential traces, as
+ * an argp child. Its input is a struct inv_seq_opts, all zero except for
+ * defaults that the command sets. Texts point into argv.
  */
 struct inv_seq_opts {
 	uint64_t requests;  /* how many requests may begin; 0: no limit */
 	uint64_t one_in;    /* one in this many requests begins; 0 means 1 */
-	char *label;	    /* variables of the SPECs that name requests, with
-			       commas; NULL: none */
+	char *label;	    /* variables of the SPECs whose values name
+			       requests, separated by commas; NULL: none */
 	const char **calls; /* an array of argc entries */
 	unsigned n_calls;
 	int64_t raw_label; /* the label of tokens; INV_UNSET: inviso chooses
@@ -27,8 +27,8 @@ struct inv_seq_opts {
 	bool any;	   /* one of these options was given */
 };
 
-/* Labels that inviso chooses. C nodes can send labels of 28 bits; these are
- * the upper part of that range. */
+/* Labels that inviso chooses. C nodes can send labels of at most 28 bits; these
+ * labels are the upper part of the positive ones. */
 #define INV_SEQ_LABEL_FIRST 0x7000000
 #define INV_SEQ_LABEL_LAST 0x7ffffff
 

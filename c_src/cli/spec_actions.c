@@ -101,8 +101,9 @@ static unsigned count_args(const char *spec, const char *p)
 	return any ? commas + 1 : 0;
 }
 
-/* Copies the SPEC up to `end', the arguments, or the match spec, without spaces.
- * {M,F,A} becomes M:F/A. Returns the place where it stopped. */
+/* Copies the SPEC without spaces, up to `end' or the first bracket after the
+ * function's name. {M,F,A} becomes M:F/A. Returns the place where it
+ * stopped. */
 static const char *copy_function(struct inv_spec_actions *a, const char *spec,
 				 const char *end)
 {
@@ -139,7 +140,8 @@ static bool cut_end(char *text, const char *end)
 	return true;
 }
 
-/* Removes the wildcards for any arity and for any function. */
+/* Removes the wildcard that stands for any arity, and the wildcard that stands
+ * for any function. */
 static void cut_wildcards(char *text)
 {
 	char *arity = strrchr(text, '/');

@@ -8,9 +8,9 @@
 #include "base/err.h"
 
 /*
- * The actions of a SPEC on which the command itself acts: slow(TIME) and failed.
- * A node's parser (inviso_spec) reads the whole SPEC. To the node, both actions
- * mean `return'.
+ * The actions of a SPEC on which the command itself acts: slow(TIME) and
+ * failed. A node's parser (inviso_spec) reads the whole SPEC. To the node, both
+ * actions mean `return'.
  */
 struct inv_spec_actions {
 	bool slow;
@@ -26,8 +26,8 @@ struct inv_spec_actions {
 	bool group;
 };
 
-/* Finds the actions in a SPEC. Returns 0, or INV_EINVAL with a message: the TIME
- * of slow is invalid. */
+/* Finds the actions in a SPEC. Returns 0, or INV_EINVAL with a message: the
+ * TIME of slow is invalid. */
 int inv_spec_actions_find(struct inv_spec_actions *a, const char *spec,
 			  struct inv_err *err);
 

@@ -8,14 +8,14 @@
 #include "flow/flow.h"
 
 /*
- * Tells which requests began with an event that a session has recorded as
- * their beginning. Other requests have only tokens: they began beyond the
- * limit, or were not sampled, but their tokens could not be prevented
- * (nif/starts.h).
+ * Finds out which requests began with an event that a session has recorded as
+ * their beginning. Other requests began beyond the limit, or were not sampled.
+ * The session did not record their beginning, but it could not prevent their
+ * tokens (nif/starts.h).
  *
- * The beginning is a call or a sent message whose match spec has the value
- * {'$inviso_seq', Token, ...} (flow/labels.h). The first event of the request is
- * the next one of the same process.
+ * The beginning is a call or a sent message to which a match spec has added the
+ * value {'$inviso_seq', Token, ...} (flow/labels.h). The first event of the
+ * request itself is the next seq_trace event of the same process.
  */
 struct inv_started_process;
 

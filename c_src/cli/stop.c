@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A thread receives the signals and turns them into requests on a descriptor,
- * which functions of any room can poll.
+ * which other code can poll.
  */
 #include "cli/stop.h"
 

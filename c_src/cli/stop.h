@@ -26,7 +26,7 @@ struct inv_stop {
 
 /* Returns 0 or INV_EIO. */
 int inv_stop_open(struct inv_stop *s);
-/* After this, signals end the program again. */
+/* After this call, signals end the program again. */
 void inv_stop_close(struct inv_stop *s);
 
 /* Returns true if there was a request, and clears it. */

@@ -15,8 +15,8 @@
 int inv_survey(struct inv_clocks *clocks, char **files, int n_files);
 
 /*
- * Like the function above, for inputs that are open and from which nothing was
- * read yet.
+ * Like inv_survey, for inputs that are open and from which nothing was read
+ * yet.
  */
 int inv_survey_inputs(struct inv_clocks *clocks, struct inv_inputs *inputs);
 

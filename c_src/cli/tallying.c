@@ -55,8 +55,8 @@ static void ended(void *arg, struct inv_member *m)
 		fail(c, "no memory");
 }
 
-/* Returns how long events have been counted, in ms, or 0 if this is unknown:
- * on the node that has counted longest. */
+/* Returns for how many ms the node that has counted longest has counted, or 0
+ * if this is unknown. */
 uint64_t inv__tallying_ms(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;
@@ -75,8 +75,8 @@ uint64_t inv__tallying_ms(const struct inv_tallying *c)
 	return most;
 }
 
-/* Like the function above, but for the node with the oldest counts, among the
- * nodes that still count. */
+/* Like inv__tallying_ms, but for the node that has counted for the shortest
+ * time, up to its last note, among the nodes that still count. */
 static uint64_t elapsed_on_all(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;
@@ -100,7 +100,7 @@ void inv__tallying_table(struct inv_tallying *c, bool final, struct inv_buf *b)
 	o.ms = inv__tallying_ms(c);
 	o.top = c->top_given || c->json ? c->top : TOP;
 	o.final = final;
-	/* A screen that is drawn again has no room for several. */
+	/* A table that is printed again and again has one histogram at most. */
 	if (!final && o.drawn > 1)
 		o.drawn = 1;
 	(c->json ? inv_tally_table_json : inv_tally_table_text)(
@@ -124,7 +124,7 @@ void inv__tallying_counted(const struct inv_tallying *c,
 }
 
 /*
- * Prints the counts that the nodes have noted so far. On a terminal the new
+ * Prints the counts that the nodes have written so far. On a terminal the new
  * table replaces the table that was printed before.
  */
 static void show_now(struct inv_tallying *c)
@@ -163,8 +163,9 @@ static void draw(struct inv_tallying *c)
 }
 
 /*
- * With --every, prints a table when all nodes have noted their counts of the
- * period. Waits for a late node, but not longer than one period.
+ * With --every, prints a table when all nodes have written their counts of the
+ * period into their logs. Waits for a late node, but not longer than one
+ * period.
  */
 static int64_t turn(void *arg)
 {
@@ -187,8 +188,8 @@ static int64_t turn(void *arg)
 
 /* --- from the beginning --------------------------------------------------- */
 
-/* Returns the interval in which a node notes its counts. A period of --every
- * is a multiple of this interval. */
+/* Returns the interval in ms at which a node writes its counts into its log.
+ * The period of --every is a multiple of this interval. */
 static int64_t note_ms(uint64_t every_ms)
 {
 	uint64_t n = (every_ms + NOTE_MS - 1) / NOTE_MS;

@@ -52,7 +52,8 @@ struct inv_tallying {
 /* Options of the output; its input is a struct inv_tallying. */
 extern const struct argp inv_tallying_argp;
 
-/* Runs main's part of a command: parses, runs, and returns the exit status. */
+/* Runs the command `inviso count' or `inviso hist': parses its options, counts,
+ * and returns the exit status. */
 int inv_tallying_exec(struct inv_tallying *c, const struct argp *argp, int argc,
 		      char **argv);
 
@@ -66,7 +67,7 @@ void inv_tallying_by(struct inv_tallying *c, const char *list,
 /* Reports options that no session accepts. */
 void inv_tallying_check(const struct inv_tallying *c, struct argp_state *state);
 
-/* --- only for the files of this part ------------------------------------------ */
+/* --- only for the files of this part -------------------------------------- */
 
 int inv__tallying_run(struct inv_tallying *c);
 /*

@@ -12,10 +12,10 @@ struct missing {
 	uint64_t others;   /* events of keys beyond the bound */
 	uint64_t lost;	   /* events that were not counted at all */
 	uint64_t late;	   /* events after the limit */
-	uint64_t unnoted;  /* counted, but the log does not say under which
-			     key */
-	bool unknown;	   /* a node was lost: the counts are its last known
-			      ones */
+	uint64_t unnoted;  /* events that were counted, but the log does not say
+			     under which key */
+	bool unknown;	   /* a node was lost, so its last counts are
+			      unknown */
 	uint64_t unpaired; /* how many of the counted calls have no time */
 };
 

@@ -7,9 +7,9 @@
 #include "cli/members.h"
 
 /*
- * Writes the logs of live sessions to files beside the screen (trace -o). With one
- * node the file has the given name; with several, the name of the node is put
- * before the end .log.
+ * Writes the logs of live sessions to files, besides showing them (trace -o).
+ * With one node the file has the given name. With several nodes, the name of
+ * the node is inserted before the extension .log.
  */
 struct inv_tee {
 	const char *path; /* NULL: no files */
@@ -19,14 +19,14 @@ struct inv_tee {
 	bool failed;
 };
 
-/* Makes the files, which must not exist, with mode 0600. Returns an enum inv_exit,
- * and reports errors. */
+/* Makes the files, which must not exist, with mode 0600. Returns an enum
+ * inv_exit, and reports errors. */
 int inv_tee_open(struct inv_tee *t, const struct inv_members *ms);
 /* Writes bytes of m's log. If this fails for the first time, reports the error
  * and returns false. After a failure nothing more is written. */
 bool inv_tee_put(struct inv_tee *t, const struct inv_member *m,
 		 const struct inv_followed *f);
-/* Closes the files. Returns false if any of them could not be written. */
+/* Closes the files. Returns false if a file could not be written. */
 bool inv_tee_close(struct inv_tee *t);
 
 #endif

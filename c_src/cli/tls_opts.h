@@ -34,7 +34,8 @@ void inv_tls_args_check(const struct inv_tls_args *a, struct argp_state *state);
  */
 struct inv_tls *inv_tls_args_open(const struct inv_tls_args *a,
 				  const char **warning, struct inv_err *err);
-/* Appends the options to a command line that repeats the connection. */
+/* Appends the options to the text of a command that connects to the same
+ * nodes. */
 void inv_tls_args_put(const struct inv_tls_args *a, struct inv_buf *out);
 void inv_tls_args_release(struct inv_tls_args *a);
 

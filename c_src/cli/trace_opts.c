@@ -73,8 +73,8 @@ static const struct argp_option common_options[] = {
 };
 
 /*
- * The options of commands that record events. The defaults of --events, --for and
- * --bytes differ, so each command's help describes them.
+ * The options of commands that record events. The defaults of --events, --for
+ * and --bytes differ, so each command's help describes them.
  */
 static const struct argp_option event_options[] = {
 	{ NULL, 0, NULL, 0, "What is traced:", 2 },
@@ -240,7 +240,8 @@ static void check_filter(struct inv_trace_opts *o, struct argp_state *state)
 }
 
 /* Reads the rules when all options are known, because --records can come after
- * --redact. Well-known keys come first, so that `none' removes them. */
+ * --redact. The well-known keys are added first, so that a rule `none' removes
+ * them. */
 static void check_redact(struct inv_trace_opts *o, struct argp_state *state)
 {
 	struct inv_err err = { 0 };
@@ -326,7 +327,8 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 		o->specs[o->n_specs++] = arg;
 		return 0;
 	case ARGP_KEY_END:
-		/* Also applies to `count', whose log has names of processes. */
+		/* Redaction also applies to `count', because its log contains
+		 * names of processes. */
 		check_redact(o, state);
 		return 0;
 	default:
@@ -407,7 +409,7 @@ const struct argp inv_trace_argp = {
 	.children = children,
 };
 
-/* Without a parser, argp hands the input to the child. */
+/* There is no parser here, so argp passes the input to the child. */
 const struct argp inv_count_argp = {
 	.options = count_options,
 	.children = children,

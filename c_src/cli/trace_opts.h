@@ -44,9 +44,10 @@ struct inv_trace_opts {
 	uint64_t bytes;
 	bool ms_given;
 	bool no_args;	   /* record no arguments, results and messages */
-	uint64_t max_term; /* bytes; 0 here and below: the node's default */
+	uint64_t max_term; /* bytes; 0 in max_term, depth and buffer: the node's
+			      default */
 	uint64_t depth;
-	uint64_t buffer; /* bytes; 0: the node's default */
+	uint64_t buffer; /* bytes */
 	/* Limits that protect the node. 0: off; INV_UNSET: the node's
 	 * default. */
 	int64_t run_queue;
@@ -60,7 +61,7 @@ extern const struct argp inv_trace_argp;
  */
 extern const struct argp inv_count_argp;
 
-/* The same for `flame'. */
+/* Like inv_count_argp, for `flame'. */
 extern const struct argp inv_flame_argp;
 
 /* Returns false if there is no memory. */
@@ -71,7 +72,8 @@ void inv_trace_opts_release(struct inv_trace_opts *o);
 void inv_trace_opts_session(const struct inv_trace_opts *o,
 			    struct inv_session_opts *out);
 
-/* Returns true if any SPEC has an action, which may be count or time. */
+/* Returns true if at least one SPEC has an action, which may be count or
+ * time. */
 bool inv_trace_opts_count(const struct inv_trace_opts *o);
 
 #endif

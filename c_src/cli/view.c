@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* How long the merge delays events of other nodes for a node that does not
- * answer. */
+/* If a node does not answer, the merge delays the events of other nodes for at
+ * most this long. */
 #define PATIENCE_MS 1000
-/* How long after a process's first event its name usually arrives. */
+/* A process's name usually arrives within this time after its first event. */
 #define NAME_MS 250
 #define CHUNK ((size_t)16 * 1024)
 
@@ -60,9 +60,9 @@ static int put(struct inv_view *v, const struct inv_item *item)
 	return 0;
 }
 
-/* Sets *item to the next item. Returns 0; INV_END; or INV_ENOMEM. If the item
- * waits for the name of its process, it is then v->held, and *wait_ms says how
- * long. */
+/* Sets *item to the next item. Returns 0, INV_END or INV_ENOMEM. If the item
+ * must wait for the name of its process, sets v->held to the item, and *wait_ms
+ * to how long it must wait. */
 static int next(struct inv_view *v, struct inv_item **item, int64_t *wait_ms)
 {
 	int rc = v->held ? 0 : inv_merge_next(&v->merge, item);

@@ -42,8 +42,8 @@ struct inv_view {
 	struct inv_buf out;
 };
 
-/* v must be all zero, except screen, ms, events, pick and fit. The caller releases
- * it, also on failure. Returns 0 or INV_ENOMEM. */
+/* v must be all zero, except screen, ms, events, pick and fit. The caller
+ * releases it, also on failure. Returns 0 or INV_ENOMEM. */
 int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 		  const struct inv_sink_opts *opts);
 void inv_view_release(struct inv_view *v);

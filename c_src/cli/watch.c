@@ -195,8 +195,8 @@ static void ask_stop(struct inv_watch *w, struct inv_member *m)
 
 void inv_watch_stop(struct inv_watch *w, const char *why)
 {
-	/* Only notes the request. Sending it here could recurse, because a
-	 * request that fails calls the hooks. */
+	/* Only stores that the sessions are to stop. Sending the requests here
+	 * could recurse, because a request that fails calls the hooks. */
 	for (size_t i = 0; i < w->ms->n; i++)
 		w->ms->v[i].next_ms = 0;
 	w->stop_wanted = true;
@@ -302,9 +302,9 @@ static bool all_final(const struct inv_members *ms)
 }
 
 /*
- * Handles the user's signals. The first signal stops the sessions. After a
- * second signal the waiting output is discarded if all sessions have stopped;
- * otherwise the program ends at once.
+ * Handles the user's signals. The first signal stops the sessions. If all
+ * sessions have stopped, the second signal discards the waiting output.
+ * Otherwise the second signal ends the program at once.
  */
 static void signalled(struct inv_watch *w)
 {

@@ -37,8 +37,8 @@ struct inv_watch {
 	 * For commands that do more than watch sessions; all may be NULL or 0.
 	 * mailed: gets each mail that is not an answer of a session, and each
 	 * INV_MAIL_LOST, which it must not release. going: returns true if
-	 * the watch is to go on even if no session is open. more: descriptors
-	 * that are polled, too; `turn' finds the results in them.
+	 * the watch is to go on even if no session is open. more: further
+	 * descriptors to poll; `turn' finds their events in `revents'.
 	 */
 	void (*mailed)(void *arg, struct inv_mail *mail);
 	bool (*going)(void *arg);
@@ -60,8 +60,8 @@ struct inv_watch {
 	const char *why; /* why the first stop was requested */
 };
 
-/* Returns when all sessions have ended, or trace (until_armed). The user's
- * second signal ends the program. */
+/* Returns when all sessions have ended. If until_armed is true, returns when
+ * all sessions trace. The user's second signal ends the program. */
 void inv_watch_run(struct inv_watch *w);
 
 /* Makes inv_watch_run request all sessions to stop. Hooks may call it. why:

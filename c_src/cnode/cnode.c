@@ -192,12 +192,14 @@ int inviso_cnode_receive_msg(struct inviso_cnode *c, int fd, erlang_msg *msg,
 
 /* --- send ----------------------------------------------------------------- */
 
-/* Counts the next serial, and records an event with it. */
+/* Increments the clock for the next serial, and records an event with this
+ * serial. */
 static int advance(struct inviso_cnode *c, struct inv_cnode_event *ev,
 		   long flag)
 {
 	ev->prev = c->last;
-	/* A hostile peer may have set the clock to the highest number. */
+	/* A hostile peer may have set the clock to the highest number, so the
+	 * addition is unsigned: it must not overflow. */
 	c->clock = (long)((unsigned long)c->clock + 1);
 	ev->cur = c->clock;
 	ev->from = &c->self;
@@ -205,8 +207,8 @@ static int advance(struct inviso_cnode *c, struct inv_cnode_event *ev,
 }
 
 /*
- * The event is recorded before the message is sent: its time must not be later
- * than that of the receiver's event.
+ * Records the event before it sends the message: the time of the send event
+ * must not be later than the time of the receive event.
  */
 static int send_message(struct inviso_cnode *c, struct inv_cnode_message *m,
 			const char *node, int fd, unsigned ms)

@@ -20,7 +20,8 @@
 /* Space for the packets that end a log. */
 #define SPARE 4096u
 
-/* An anchor is written if the wall clock was set, and once in QUIET_NS. */
+/* Every LOOK_NS, an anchor is written if the wall clock was set, which moves it
+ * by more than SAME_NS, or if the last anchor is QUIET_NS old. */
 #define LOOK_NS 1000000000u
 #define QUIET_NS 60000000000u
 #define SAME_NS 1000000

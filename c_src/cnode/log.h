@@ -11,15 +11,15 @@
 #include "log/writer.h"
 
 /*
- * The log of a C node: one file, one stream, and only events of seq_trace. Events
- * are collected in a packet, which is written when it is full, and when the
- * caller asks.
+ * The log of a C node: one file, one stream, and only events of seq_trace.
+ * Events are collected in a packet, which is written when it is full, and when
+ * the caller asks.
  */
 struct inv_cnode_log {
-	uint64_t recorded; /* events in the file or in memory, which is
-			      written later */
+	uint64_t recorded; /* events in the file, and in memory, which will be
+			      written */
 	uint64_t dropped[INV_LOSS_COUNT];
-	uint32_t pending;   /* how many of these are in memory */
+	uint32_t pending;   /* how many recorded events are still in memory */
 	uint64_t max_bytes; /* the most bytes of the file; 0: no limit */
 	/* private */
 	struct inv_log_writer out;

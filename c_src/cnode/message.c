@@ -14,7 +14,8 @@
 /* Length and type of a message, before the control tuple. */
 #define FRAME 5
 
-/* Two pids, a name, and small terms: names have at most 1020 bytes. */
+/* The control tuple has at most three names of nodes or processes, of at most
+ * 1020 bytes each, and small terms. */
 #define CONTROL_MAX (FRAME + 3 * MAXATOMLEN_UTF8 + 256)
 
 /*

@@ -11,7 +11,7 @@
  * the token that ei keeps.
  */
 struct inv_cnode_message {
-	const erlang_pid *to; /* NULL: name */
+	const erlang_pid *to; /* NULL: the receiver is `name' */
 	const char *name;     /* UTF-8 */
 	const erlang_pid *from;
 	const erlang_trace *token; /* NULL: none */

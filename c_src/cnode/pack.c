@@ -10,8 +10,9 @@
 
 #include "base/varint.h"
 
-/* Each definition has at least 3 bytes, which count against INV_PACK_BYTES; an
- * event adds a few small terms to its message. */
+/* A message has at most INV_PACK_BYTES / 3 definitions, because each has at
+ * least 3 bytes, which count against INV_PACK_BYTES. An event adds a few small
+ * terms to its message. */
 #define DEFS_MAX (2 * INV_PACK_DEFS_FULL)
 #define SLOTS (2 * DEFS_MAX)
 _Static_assert(INV_PACK_BYTES / 3 + 64 < INV_PACK_DEFS_FULL, "room for a term");
@@ -217,8 +218,9 @@ static struct inv_pack_node *find_node(struct inv_pack *p, uint64_t hash)
 }
 
 /*
- * Returns the X with which <X.1.0> is recorded: 0 for this node, otherwise a
- * number that the node keeps, and that the packet now defines.
+ * Returns the number of a node in pids, the X in <X.1.0>: 0 for this node.
+ * Another node gets a number, which it keeps in the whole log. Also defines the
+ * number in this packet.
  */
 static uint64_t node_number(struct inv_pack *p, const void *name, size_t len,
 			    uint32_t creation)
@@ -377,7 +379,7 @@ static void put_string(struct inv_pack *p, const struct inv_token *tok)
 	}
 }
 
-/* A local fun, as the VM prints it. */
+/* Writes a local fun as text, as the VM prints it. */
 static void put_fun(struct inv_pack *p, const struct inv_token *tok)
 {
 	char ids[64];

@@ -15,8 +15,8 @@
  * definitions. Terms in the external format are cut as the tracer cuts them by
  * default: after INV_PACK_BYTES, and below INV_PACK_DEPTH containers.
  *
- * A struct is used for one packet after another. Its memory is allocated by
- * inv_pack_init only, except for that of the buffers.
+ * A struct is used for one packet after another. Only inv_pack_init allocates
+ * memory, except for the buffers, which grow.
  */
 #define INV_PACK_BYTES 4096u
 #define INV_PACK_DEPTH 32u
@@ -36,8 +36,8 @@ struct inv_pack {
 	/* private */
 	const char *home; /* borrowed: the recording node */
 	uint32_t creation;
-	size_t limit; /* the most of terms.len + def_len, while a term is
-		       * written */
+	size_t limit; /* while a term is written: at most this many bytes of
+		       * terms and definitions together */
 	struct inv_buf def_bytes;
 	struct inv_pack_def *defs;
 	uint32_t *slots;
@@ -60,8 +60,8 @@ void inv_pack_tuple(struct inv_pack *p, uint32_t arity);
 void inv_pack_nil(struct inv_pack *p);
 void inv_pack_atom(struct inv_pack *p, const char *name);
 void inv_pack_pid(struct inv_pack *p, const erlang_pid *pid);
-/* A term in the external format, with or without the version byte. If the bytes
- * are invalid, a term that was left out. */
+/* Appends a term in the external format, with or without the version byte. If
+ * the bytes are invalid, appends the mark of a term that was left out. */
 void inv_pack_etf(struct inv_pack *p, const char *bytes, size_t len);
 
 /* Appends the definitions to `out', in the order of a packet. */

@@ -54,7 +54,8 @@ static const uint8_t *next(const uint8_t *p, const uint8_t *end,
 	}
 }
 
-/* Appends text of another machine for a terminal. */
+/* Appends text that another machine has sent, so that it is safe on a
+ * terminal. */
 static void put_text(struct inv_buf *b, const uint8_t *p, size_t n)
 {
 	const uint8_t *end = p + n;
@@ -103,7 +104,8 @@ static void read_proto(struct inv_answer *a, const uint8_t *p, size_t n,
 	}
 }
 
-/* JSON has the number as a string, or as a number. */
+/* Reads the number of rejected spans, which JSON has as a string or as a
+ * number. */
 static void read_json_rejected(struct inv_answer *a, const uint8_t *p, size_t n)
 {
 	static const char key[] = "\"rejectedSpans\"";

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* The part of an answer's body that is kept. */
+/* At most this many bytes of an answer's body are kept. */
 #define INV_ANSWER_MAX (64u * 1024)
 
 /* What a collector answered. */
@@ -19,9 +19,10 @@ struct inv_answer {
 };
 
 /*
- * Reads the body of an answer. ok: the request was accepted, so the body is
- * ExportTraceServiceResponse, otherwise google.rpc.Status; json: as JSON, or as
- * text. An invalid body says nothing. Release a->text.
+ * Reads the body of an answer. ok: the request was accepted, so the body is an
+ * ExportTraceServiceResponse; otherwise it is a google.rpc.Status. json: the
+ * body is JSON or text; otherwise it is a protocol buffer. An invalid body is
+ * ignored. The caller releases a->text.
  */
 void inv_answer_read(struct inv_answer *a, const uint8_t *p, size_t n, bool ok,
 		     bool json);

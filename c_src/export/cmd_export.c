@@ -235,7 +235,7 @@ static const struct argp argp = {
 
 /* The counts of the merge, which are complete when its sink ends. */
 static struct inv_summary sum;
-/* The calls and the ends of calls that were read. */
+/* How many calls were read, and how many ends of calls. */
 static uint64_t calls, ends;
 
 static int event(struct inv_sink *s, const struct inv_item *it)

@@ -18,8 +18,8 @@
 
 /* Why a request failed. */
 struct failure {
-	bool passing;	   /* it can be repeated */
-	uint64_t after_ms; /* the collector asks to wait so long; 0: it does
+	bool passing;	   /* the reason can pass: repeat the request */
+	uint64_t after_ms; /* how long the collector asks to wait; 0: it does
 			      not say */
 	int status;	   /* enum inv_exit */
 	struct inv_buf text;
@@ -93,7 +93,7 @@ static void set_options(struct inv_sender *s)
 
 /* --- failures ------------------------------------------------------------- */
 
-/* The connection failed, or was closed. */
+/* Fills in *f if the connection failed, or was closed. */
 static void judge_connection(struct inv_sender *s, CURLcode code,
 			     struct failure *f)
 {
@@ -138,7 +138,7 @@ static bool is_json(CURL *c)
 	return !type || !strstr(type, "protobuf");
 }
 
-/* The collector answered with a status other than 2xx. */
+/* Fills in *f if the collector answered with a status other than 2xx. */
 static void judge_status(struct inv_sender *s, long status, struct failure *f)
 {
 	struct inv_answer a = { 0 };
@@ -228,8 +228,8 @@ static bool post(struct inv_sender *s, const struct inv_buf *body,
 	return false;
 }
 
-/* Senders that failed at the same time repeat their requests at different
- * times. */
+/* Shortens a pause by at most a quarter, so that senders whose requests failed
+ * at the same time repeat them at different times. */
 static uint64_t jitter(uint64_t ms)
 {
 	return ms - inv_mono_ns() / 1000 % (ms / 4 + 1);
@@ -321,7 +321,7 @@ int inv_sender_init(struct inv_sender *s, const struct inv_target *target,
 	s->taker.attributes = target->attributes;
 	s->taker.n_attributes = target->n_attributes;
 	s->curl = curl_easy_init();
-	/* 16: with the head of gzip. */
+	/* 16: zlib writes a gzip header. */
 	s->zipped = deflateInit2(&s->zip, 1, Z_DEFLATED, MAX_WBITS + 16, 8,
 				 Z_DEFAULT_STRATEGY) == Z_OK;
 	if (!s->curl || !s->zipped || set_headers(s))

@@ -13,9 +13,9 @@
 #include "sink/otlp_span.h"
 
 /*
- * Sends requests to a collector, one after the other. A request that failed
- * for a reason that can pass (no connection, no answer in time, the statuses
- * 429, 502, 503 and 504) is repeated: after the time that the collector asks for
+ * Sends requests to a collector, one after the other. A request that failed for
+ * a reason that can pass (no connection, no answer in time, the statuses 429,
+ * 502, 503 and 504) is repeated: after the time that the collector asks for
  * (Retry-After), otherwise after a time that doubles each time.
  *
  *	inv_sender_init(&s, &target, &err);

@@ -28,7 +28,7 @@ static const char *after_scheme(const char *url)
 	return NULL;
 }
 
-/* Sets the URL without the user and the password in it. */
+/* Sets t->shown to the URL without user and password. */
 static int show(struct inv_target *t)
 {
 	const char *host = after_scheme(t->url);
@@ -41,7 +41,7 @@ static int show(struct inv_target *t)
 	return t->shown ? 0 : INV_ENOMEM;
 }
 
-/* append: the URL is the base of several paths. */
+/* append: the URL is a base, to which the path of traces is appended. */
 static int set_url(struct inv_target *t, const char *url, bool append,
 		   struct inv_err *err)
 {
@@ -131,7 +131,7 @@ int inv_target_header(struct inv_target *t, const char *pair,
 	return add_header(t, pair, (size_t)(eq - pair), eq + 1, err);
 }
 
-/* A later value of a key replaces an earlier one. */
+/* Adds an attribute. A later value of a key replaces an earlier one. */
 static int add_attribute(struct inv_target *t, const char *key, size_t n,
 			 const char *value, struct inv_err *err)
 {
@@ -175,7 +175,8 @@ static const char *get(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* The variable of traces has precedence over that of all signals. */
+/* Returns the value of the variable for traces, or if that is not set, of the
+ * variable for all signals. */
 static const char *setting(const char *what, char name[64])
 {
 	const char *value;

@@ -17,9 +17,9 @@ struct inv_target_header {
 };
 
 /*
- * Where spans are sent, and how: options of the command, and for what they do
- * not set, the environment variables that OpenTelemetry specifies for exporters
- * (OTEL_EXPORTER_OTLP_TRACES_*, then OTEL_EXPORTER_OTLP_*).
+ * Where spans are sent, and how. A setting comes from an option of the command,
+ * or else from an environment variable that OpenTelemetry specifies for
+ * exporters (OTEL_EXPORTER_OTLP_TRACES_*, or else OTEL_EXPORTER_OTLP_*).
  */
 struct inv_target {
 	char *url;   /* of /v1/traces */
@@ -27,7 +27,7 @@ struct inv_target {
 	struct inv_target_header *headers;
 	size_t n_headers;
 	uint32_t timeout_ms; /* for one request; 0: not set */
-	bool has_gzip;	     /* gzip is set */
+	bool has_gzip;	     /* `gzip' below has a value */
 	bool gzip;
 	bool insecure;	/* accept any certificate */
 	const char *ca; /* files in PEM, borrowed; NULL: none */
@@ -56,9 +56,10 @@ int inv_target_header(struct inv_target *t, const char *pair,
 int inv_target_compression(struct inv_target *t, const char *text);
 
 /*
- * Takes from the environment what is not set, and defaults for the rest. An
- * invalid value is ignored, and a line about it, without the value, is appended
- * to `warnings'. Returns 0, INV_EINVAL if there is no URL, or INV_ENOMEM.
+ * Sets the fields that are not set yet: from the environment, or else to
+ * defaults. An invalid value in the environment is ignored; a line about it,
+ * without the value, is appended to `warnings'. Returns 0, INV_EINVAL if there
+ * is no URL, or INV_ENOMEM.
  */
 int inv_target_environment(struct inv_target *t, struct inv_buf *warnings,
 			   struct inv_err *err);

@@ -8,7 +8,8 @@
  * without a call cost little even in a deep recursion. */
 #define SEARCHED 4096u
 #define FIRST_CAP 8u
-/* The memory of copies beyond this is freed when a process has no open calls. */
+/* The memory of copies beyond this is freed when a process has no open
+ * calls. */
 #define KEPT_COPIES (64u * 1024)
 
 void inv_calls_release(struct inv_calls *calls)
@@ -78,7 +79,7 @@ void inv_calls_end(struct inv_calls *calls, struct inv_open_call *call,
 	calls->copies.len = call->copy;
 }
 
-/* Copies of removed calls stay until a call around them ends. */
+/* The copies of removed calls are kept until a call around them ends. */
 uint32_t inv_calls_remove(struct inv_calls *calls, uint64_t mfa, uint64_t item)
 {
 	uint32_t n = 0, gone;
@@ -93,8 +94,8 @@ uint32_t inv_calls_remove(struct inv_calls *calls, uint64_t mfa, uint64_t item)
 	return gone;
 }
 
-/* Also gives unused memory back, because otherwise the memory would double
- * each time. */
+/* Also frees unused memory. Otherwise the arrays would double each time they
+ * are full. */
 uint32_t inv_calls_halve(struct inv_calls *calls)
 {
 	uint32_t gone = calls->n - calls->n / 2;

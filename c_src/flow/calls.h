@@ -31,7 +31,7 @@ struct inv_open_call {
 	bool has_copy;
 };
 
-/* All zero is valid, and has no calls. */
+/* A struct of zeros is valid, and has no calls. */
 struct inv_calls {
 	struct inv_open_call *v;
 	uint32_t n;
@@ -54,14 +54,14 @@ static inline size_t inv_calls_size(const struct inv_calls *calls)
 	return calls->cap * sizeof(*calls->v) + calls->copies.cap;
 }
 
-/* Adds a call. Its inner_ns and copy are set to zero. Returns NULL if there is
- * no memory. The pointer is valid until the next call of a function. */
+/* Adds a call, and sets its inner_ns and copy to zero. Returns NULL if there is
+ * no memory. The pointer is valid until another function changes `calls'. */
 struct inv_open_call *inv_calls_push(struct inv_calls *calls);
 
 /*
- * A call that has ended. Until the next call is pushed, its copy remains
- * valid, and so do the removed calls inside it, v[depth + 1] to v[depth +
- * inside].
+ * A call that has ended. Its copy stays valid until the next inv_calls_push. So
+ * do the removed calls inside it: v[depth + 1] to v[depth + inside] of struct
+ * inv_calls.
  */
 struct inv_ended_call {
 	struct inv_open_call call;
@@ -74,7 +74,7 @@ struct inv_ended_call {
 struct inv_open_call *inv_calls_find(const struct inv_calls *calls,
 				     uint64_t mfa);
 
-/* Ends the open call at end_ns. */
+/* Ends the open call at end_ns, and sets *ended. */
 void inv_calls_end(struct inv_calls *calls, struct inv_open_call *call,
 		   int64_t end_ns, struct inv_ended_call *ended);
 

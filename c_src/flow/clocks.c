@@ -15,8 +15,8 @@
 
 #include "base/err.h"
 
-/* At most this many messages are kept of which only one event was read so far:
- * about 100 MiB. */
+/* At most this many messages are kept while only their send event or only their
+ * receive event was read. They take about 100 MiB. */
 #define HALVES 1000000u
 
 /* One event of a message: its send event or its receive event. */
@@ -172,8 +172,9 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 	    (s->within && !h.received))
 		return 0;
 	other = find(c, &h);
-	/* If a message was sent to an alias, the node of the receiver is
-	 * unknown. */
+	/* A message within a node says nothing about clocks. Its send event can
+	 * have been kept, because a send to an alias does not say on which node
+	 * the receiver is. */
 	if (s->within) {
 		if (other)
 			drop(c, other);
@@ -181,7 +182,8 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 	}
 	if (!other)
 		return keep(c, &h);
-	/* If a serial was used twice, it gives no bound. */
+	/* Two events of the same kind: the serial was used twice, so it gives
+	 * no bound. */
 	if (other->received == h.received)
 		return 0;
 	rc = h.received ?
@@ -194,7 +196,8 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 
 /* --- questions ------------------------------------------------------------ */
 
-/* Returns the place of a command among the nodes; n_all: there are too many. */
+/* Returns the number of a command: numbers of commands follow those of nodes.
+ * Returns n_all if there are too many commands. */
 static uint32_t command_at(struct inv_clocks *c, int64_t command)
 {
 	uint32_t i = 0;
@@ -272,8 +275,8 @@ static bool is_connected(double width)
 	return width < UNCONNECTED;
 }
 
-/* Finds the narrowest paths between all (Floyd and Warshall), and then each node's
- * reference. */
+/* Finds the narrowest paths between all nodes and commands (algorithm of Floyd
+ * and Warshall), and then each node's reference. */
 static void find_paths(struct inv_clocks *c, double *width, uint32_t *next)
 {
 	uint32_t n = c->n_all;
@@ -302,7 +305,7 @@ static void find_paths(struct inv_clocks *c, double *width, uint32_t *next)
 	}
 }
 
-/* Sets *to to the offset of the clock of j at times of i. */
+/* Sets *to to the offset of clock j at times of clock i. */
 static int direct(struct inv_clocks *c, uint32_t i, uint32_t j,
 		  struct inv_offset *to)
 {
@@ -343,8 +346,8 @@ static int through(struct inv_clocks *c, uint32_t i, uint32_t command,
 	return rc;
 }
 
-/* Finds the node before the reference on the path of node i, and computes the
- * offset of its clock. */
+/* Finds the next node on the path from node i to its reference, and computes
+ * the offset of that node's clock. A command on the path is skipped. */
 static int make_offset(struct inv_clocks *c, uint32_t i, const uint32_t *next)
 {
 	struct inv_clock_node *x = &c->nodes[i];
@@ -365,8 +368,8 @@ static int make_offset(struct inv_clocks *c, uint32_t i, const uint32_t *next)
 	return rc;
 }
 
-/* Makes the knots of a copy of each pair, for its width. The pair itself keeps
- * its bounds. */
+/* Computes the knots of each pair, with which width_of computes the width. Uses
+ * a copy of the bounds, because they are needed again. */
 static int measure(struct inv_clocks *c)
 {
 	int rc = 0;

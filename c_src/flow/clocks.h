@@ -10,8 +10,9 @@
 #include "log/item.h"
 
 /*
- * The system clocks of all nodes, compared by the messages of sequential traces
- * between them, and by questions of commands to several nodes (INV_NOTE_CLOCK).
+ * Compares the system clocks of all nodes. The differences follow from messages
+ * of sequential traces between nodes, and from questions: a command asks
+ * several nodes for the time (INV_NOTE_CLOCK).
  *
  * 	inv_clocks_init(&c, n_nodes);
  * 	inv_clocks_add(&c, item, seq);     for each event of sequential traces
@@ -21,10 +22,10 @@
  * 		ts = inv_clocks_correct(&c, node, ts);
  *
  * Each node is compared with a reference: the first of the nodes that messages
- * or questions connect with it, directly or through other nodes. The comparison
- * uses the path with the narrowest intervals. The clock of a command can be on
- * the path, but only differences between two nodes are used. Clocks that agree
- * with all messages are left as they are.
+ * or questions connect with it, directly or through other nodes. If there are
+ * several paths to the reference, the path with the narrowest intervals is
+ * used. A path can lead through the clock of a command, but never ends there.
+ * Clocks that agree with all messages are not corrected.
  */
 #define INV_CLOCKS_NODES 256u
 /* At most this many commands are compared with the nodes that they asked. */
@@ -57,21 +58,24 @@ struct inv_clocks {
 	uint32_t n;
 	struct inv_clock_node *nodes; /* nodes[i] is the node with the number
 					 i */
-	uint64_t forgotten; /* messages that were forgotten, because too many
-			     * were waiting for their second event */
+	uint64_t forgotten; /* messages that were forgotten: only one event of
+			     * each was read, and too many such messages were
+			     * kept */
 	/* private */
 	uint32_t n_all; /* nodes, and commands after them */
 	int64_t commands[INV_CLOCKS_COMMANDS]; /* the commands' numbers
 						  (INV_NOTE_CLOCK); 0: no
 						  command */
-	/* n_all * n_all, of which [i * n_all + j] with i < j are used: how far
-	 * clock j is ahead of clock i, at times of clock i */
+	/* A matrix of n_all * n_all elements. For i < j, the element
+	 * [i * n_all + j] says how far clock j is ahead of clock i, at times of
+	 * clock i. The other elements are unused. */
 	struct inv_offset *pairs;
 	struct inv_half *halves;
 };
 
-/* n: how many nodes there are. If there are more than INV_CLOCKS_NODES, only the
- * first are compared. Returns 0 or INV_ENOMEM; release it in both cases. */
+/* n: how many nodes there are. If there are more than INV_CLOCKS_NODES, only
+ * the first are compared. Returns 0 or INV_ENOMEM. Call inv_clocks_release in
+ * both cases. */
 int inv_clocks_init(struct inv_clocks *c, uint32_t n);
 void inv_clocks_release(struct inv_clocks *c);
 
@@ -79,21 +83,22 @@ void inv_clocks_release(struct inv_clocks *c);
 int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 		   const struct inv_seq *s);
 
-/* Adds a note about a question; the notes of a node in the order of their times.
- * Returns 0 or INV_ENOMEM. */
+/* Adds a note about a question. The notes of one node must be added in the
+ * order of their times. Returns 0 or INV_ENOMEM. */
 int inv_clocks_note(struct inv_clocks *c, const struct inv_item *it,
 		    struct inv_cursor *cursor);
 
-/* Returns 0 or INV_ENOMEM. After that, nothing is added. */
+/* Finds the reference and the offset of each node. Afterwards nothing can be
+ * added. Returns 0 or INV_ENOMEM. */
 int inv_clocks_solve(struct inv_clocks *c);
 
 /* Returns the node's time as the reference's clock shows it. */
 int64_t inv_clocks_correct(struct inv_clocks *c, uint32_t node, int64_t ts_ns);
 
 /*
- * Sets the interval of how far the reference's clock is ahead of the node's, and
- * the estimate in it with which times are corrected. Returns false if the node
- * is its own reference.
+ * Sets *i for the time ts_ns of the node: the reference's clock is ahead of the
+ * node's clock by `low' to `high' ns, and inv_clocks_correct adds `estimate'.
+ * Returns false if the node is its own reference.
  */
 struct inv_clock_interval {
 	int64_t low;

@@ -26,9 +26,9 @@ struct inv_call {
 	int64_t begin_ts_ns; /* Erlang system time */
 	int64_t duration_ns;
 	int64_t self_ns; /* duration_ns without ended calls inside this call */
-	uint32_t depth;	 /* traced calls of the process around this call */
-	/* When the innermost and the outermost call around it began; this call
-	 * if there is none. */
+	uint32_t depth;	 /* how many open calls are around this call */
+	/* When the innermost and the outermost call around this call began. If
+	 * no call is around it: when this call began. */
 	int64_t around_ts_ns;
 	int64_t outermost_ts_ns;
 	/* False: events of the node were lost during the call, or the process
@@ -39,8 +39,8 @@ struct inv_call {
 	 * facts are from the record of the end, and the beginning of the call
 	 * has no event. */
 	bool decided;
-	/* The event of the call. NULL: the event was not kept (keep in struct
-	 * inv_flow_opts). */
+	/* The event of the call. NULL: the flow did not keep the event (`keep'
+	 * in struct inv_flow_opts). */
 	const struct inv_event *event;
 	const struct inv_mfa *mfa;     /* the called function, if `event' is
 					  not NULL */
@@ -63,24 +63,25 @@ struct inv_facts {
 	uint64_t item; /* the number of the item in the merge, from 1 */
 	bool open;     /* for a call event: a later event can end the call */
 	const struct inv_mfa *mfa;   /* the function in the event; NULL: none */
-	const struct inv_call *call; /* the call that the event ended; NULL */
+	const struct inv_call *call; /* the call that it ended, or NULL */
 	const struct inv_gc
-		*gc;	/* the garbage collection that it ended; NULL */
+		*gc;	/* the garbage collection that the event
+			 * ended, or NULL */
 	uint32_t depth; /* for a call and the end of a call: how many open
 			 * calls of the process are around it */
 	/* The name that the tracee had before the event; len 0: no name is
 	 * known. */
 	struct inv_process_name name;
-	/* True: show the call, as one entry, instead of its end. Then `call'
-	 * has the call's event. */
+	/* True: sinks show the whole call as one entry, instead of its end.
+	 * Then call->event is not NULL. */
 	bool whole;
-	const struct inv_cause *cause; /* seq_trace: the cause of the event;
-				        * NULL for another event */
-	/* The event is not selected. Views of requests still get it, because
-	 * selected events may follow from it. */
+	const struct inv_cause *cause; /* the cause of a seq_trace event; NULL:
+				        * it is another event */
+	/* No filter selects the event. Views of requests get it nevertheless,
+	 * because selected events may follow from it. */
 	bool context;
-	const char *label; /* the label of the request: the values of --label;
-			    * NULL: only the token has a label */
+	const char *label; /* the values of `inviso seq --label' for the
+			    * event's request; NULL: none */
 	struct inv_flow *flow;
 	const struct inv_manner *manner;
 };

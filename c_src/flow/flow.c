@@ -13,22 +13,23 @@
  * not traced, until a return is seen. */
 #define MISSED_MAX 8u
 /*
- * The returns of a function without a return also count as not traced if the
- * function is called while the process has this many open calls.
+ * The returns of a function that has never returned also count as not traced if
+ * the function is called while the process has this many open calls.
  */
 #define DEEP 10000u
 /*
- * A node records no more returns of a function if too many of its calls are
- * open. So the same applies to a function that has returned before, after
- * SILENT calls in a row without a return, or if it is called while the process
- * has 10 * DEEP open calls. A match spec can ask for the returns of some calls
- * only, so SILENT is larger than MISSED_MAX.
+ * A node stops recording the returns of a function if too many of its calls are
+ * open. So even if a function has returned before, its returns count as not
+ * traced after SILENT calls in a row that ended without a return. If the
+ * process has 10 * DEEP open calls, SILENT calls since the last return are
+ * enough. SILENT is larger than MISSED_MAX, because a match spec can ask for
+ * the returns of only a part of the calls.
  */
 #define SILENT 1000u
 
 /*
- * Notes that a log of the node is read, and what `feed' says about the log. If
- * `feed' is NULL, nothing is known about the log.
+ * Remembers that a log of the node is read, and what `feed' says about the log.
+ * If `feed' is NULL, nothing is known about the log.
  */
 static int record(struct inv_flow *f, const struct inv_node *node,
 		  const struct inv_feed *feed)
@@ -87,7 +88,7 @@ void inv_flow_release(struct inv_flow *f)
 	memset(f, 0, sizeof(*f));
 }
 
-/* --- nodes ----------------------------------------------------------------- */
+/* --- nodes ---------------------------------------------------------------- */
 
 static int add_node(struct inv_flow *f, const struct inv_node *node)
 {
@@ -111,7 +112,7 @@ static bool is_known(const struct inv_flow *f, const struct inv_node *node)
 	return node->number < f->n_nodes && f->nodes[node->number].node;
 }
 
-/* Notes that events of the node were lost before the next item. */
+/* Remembers that events of the node were lost before the next item. */
 static void lose(struct inv_flow *f, const struct inv_node *node)
 {
 	f->nodes[node->number].lost = f->items;
@@ -166,7 +167,7 @@ static const struct inv_node *node_called(const struct inv_flow *f,
 	return NULL;
 }
 
-/* --- functions whose calls never return ------------------------------------ */
+/* --- functions whose calls never return ----------------------------------- */
 
 /* The table of functions has sets with this many entries. A function can be in
  * any entry of one set. */
@@ -178,7 +179,8 @@ static uint32_t worth(const struct inv_flow_function *x)
 	return x->key ? 1 + x->missed + (x->returned ? MISSED_MAX : 0) : 0;
 }
 
-/* Returns the function's entry, which perhaps replaces another function's. */
+/* Returns the function's entry. A new entry can replace that of another
+ * function. */
 static struct inv_flow_function *function(struct inv_flow *f,
 					  const struct inv_node *node,
 					  uint64_t mfa)
@@ -203,9 +205,9 @@ static uint32_t missed_max(const struct inv_flow_function *x)
 	return x->returned ? SILENT : MISSED_MAX;
 }
 
-/* Remembers that the function has returned. If its returns had counted as not
- * traced, the calls that end from now on are not on the stack; only older calls
- * are. */
+/* Remembers that the function has returned. If its returns counted as not
+ * traced until now, its latest calls were not added to the open calls, so the
+ * older calls that are there do not belong to this return. */
 static struct inv_flow_function *returns(struct inv_flow *f,
 					 const struct inv_node *node,
 					 uint64_t mfa)
@@ -233,7 +235,8 @@ static bool never_returns(struct inv_flow *f, const struct inv_node *node,
 	return x->missed >= missed_max(x);
 }
 
-/* Learns from the calls that were open inside an ended call. */
+/* The calls that were still open inside an ended call have ended without a
+ * return: counts that for their functions. */
 static void learn(struct inv_flow *f, const struct inv_node *node,
 		  const struct inv_calls *calls,
 		  const struct inv_ended_call *ended)
@@ -248,7 +251,7 @@ static void learn(struct inv_flow *f, const struct inv_node *node,
 	}
 }
 
-/* --- copies of call events ------------------------------------------------- */
+/* --- copies of call events ------------------------------------------------ */
 
 static int keep(struct inv_flow *f, const struct inv_event *ev,
 		struct inv_calls *calls, struct inv_open_call *c)
@@ -345,8 +348,8 @@ static int call(struct inv_flow *f, const struct inv_item *it,
 	return 0;
 }
 
-/* Returns true if the event has no time, and so has the time of the event before
- * it. */
+/* Returns true if the event has no time of its own. The item then has the time
+ * of the event before it. */
 static bool is_untimed(const struct inv_event *ev)
 {
 	return ev->enc == INV_ENC_ETF && !ev->ts_kind;
@@ -399,12 +402,12 @@ static void set_whole(struct inv_flow *f, const struct inv_item *it,
 	f->facts.depth = w->depth;
 	f->event = w->event;
 	set_event(f);
-	/* This call is not on the stack of open calls. */
+	/* The call was never an open call: no sink has shown its beginning. */
 	f->facts.whole = f->call.event != NULL;
 }
 
-/* Handles a call that only the record of its end contains. The calls around it
- * count it as a call inside them. */
+/* Handles a call that only the record of its end contains. Adds its time to the
+ * calls inside the open call around it. */
 static void ended_whole(struct inv_flow *f, const struct inv_item *it,
 			struct inv_process *p, enum inv_call_end end)
 {
@@ -439,7 +442,7 @@ static int ended(struct inv_flow *f, const struct inv_item *it,
 	learn(f, it->node, calls, &x);
 	if (set_call(f, it, calls, end, &x))
 		return INV_ENOMEM;
-	/* This includes calls inside that were not recorded. */
+	/* The node has also taken account of calls that it did not record. */
 	if (it->ev.whole) {
 		f->call.self_ns = f->whole.self_ns;
 		f->call.depth = f->whole.depth;
@@ -448,15 +451,15 @@ static int ended(struct inv_flow *f, const struct inv_item *it,
 	return 0;
 }
 
-/* Returns true if a call without a return may have ended: if the function's
- * returns are not traced, or no longer traced. */
+/* Returns true if a call of the function may have ended without a return event,
+ * because its returns are not traced, or no longer traced. */
 static bool is_doubtful(const struct inv_flow_function *x)
 {
 	return !x->returned || x->missed > 0 || x->calls >= SILENT;
 }
 
-/* The process exits in its innermost open call, unless this call ended before
- * without a return. */
+/* The process exits in its innermost open call. If this call may have ended
+ * earlier, without a return event, it is not certain. */
 static int exited(struct inv_flow *f, const struct inv_item *it,
 		  struct inv_process *p)
 {
@@ -549,8 +552,8 @@ static int noted_name(struct inv_flow *f, const struct inv_item *it)
 	return 0;
 }
 
-/* Sets *key to the process of the event. Returns false if names of such a
- * process are not written. */
+/* Sets *key to the process of the event. Returns false if the log never
+ * contains a name of this process. */
 static bool may_get_name(struct inv_flow *f, const struct inv_item *it,
 			 struct inv_process_key *key)
 {
@@ -610,7 +613,7 @@ static void spawned(struct inv_flow *f, const struct inv_item *it,
 	f->facts.mfa = &f->mfa;
 	inv_buf_reset(&f->text);
 	inv_spawn_name(&f->text, f->cursor, &it->ev, &f->mfa, &w);
-	/* A process that has ended had the same pid. */
+	/* An earlier process, which has ended, had the same pid. */
 	p = inv_processes_find(&f->processes, &key);
 	if (p)
 		inv_processes_renew(&f->processes, p);
@@ -625,7 +628,7 @@ void inv_flow_show_call(struct inv_flow *f)
 	f->facts.whole = f->call.event != NULL;
 }
 
-/* --- identities ------------------------------------------------------------ */
+/* --- identities ----------------------------------------------------------- */
 
 /* Finds the name of the node on which the process runs. */
 static void find_node(struct inv_identity *id, const struct inv_node *node,
@@ -674,8 +677,8 @@ bool inv_flow_identify(struct inv_flow *f, const struct inv_node *node,
 
 /* --- events --------------------------------------------------------------- */
 
-/* Returns true if the event's payload is {M,F,Arity} or {M,F,Args}; the event is
- * then in f->mfa. */
+/* Returns true if the event's payload is {M,F,Arity} or {M,F,Args}, and reads
+ * it into f->mfa. */
 static bool has_mfa(struct inv_flow *f, const struct inv_event *ev)
 {
 	if (inv_event_payload(ev, f->cursor) ||
@@ -935,7 +938,8 @@ static int note(struct inv_flow *f, const struct inv_item *it)
 	}
 }
 
-/* If a cause is missing afterwards, it can be among the lost events. */
+/* Remembers that the node has lost events. If a cause is missing later, it can
+ * be one of them. */
 static int lose_causes(struct inv_flow *f, const struct inv_item *it)
 {
 	struct inv_request_node *n =
@@ -958,8 +962,8 @@ struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 			 !f->feeds[it->feed].begun) &&
 	    add_feed(f, it))
 		return NULL;
-	/* A process can have lost an event in any loss of its node, because it
-	 * can run in any thread. */
+	/* A process can run in each thread of its node, so each loss of the
+	 * node can be a loss of events of this process. */
 	if (inv_unlikely(it->kind == INV_ITEM_LOSS)) {
 		lose(f, it->node);
 		return lose_causes(f, it) ? NULL : it;

@@ -34,8 +34,8 @@ struct inv_flow_opts {
 	size_t memory; /* bound in bytes; 0: INV_FLOW_MEMORY */
 	size_t request_memory; /* another bound, for requests; 0:
 				  INV_REQUESTS_MEMORY */
-	/* All feeds of the merge. They show which nodes are recorded; without
-	 * them, a node is known only from its first item on. */
+	/* All feeds of the merge. They show from the start which nodes are
+	 * recorded. NULL: a node is known only from its first item on. */
 	struct inv_feed **feeds;
 	uint32_t n_feeds;
 	/* The tree to which paths of calls and samples of stacks are added.
@@ -44,21 +44,22 @@ struct inv_flow_opts {
 };
 
 #define INV_FLOW_MEMORY ((size_t)256 << 20)
-/* A call whose event has more bytes than this is not kept. */
+/* The event of a call is not kept if it has more bytes than this. */
 #define INV_FLOW_KEPT_EVENT ((size_t)1 << 20)
 
 struct inv_flow_feed {
 	bool begun; /* the feed has returned an item */
-	/* The calls of the log have marks (INV_NOTE_ENDS). Once a note has
-	 * said that marks have ended, an earlier note that is read later has no
-	 * effect. */
+	/* `marks': the calls of the log have marks (INV_NOTE_ENDS). `no_marks':
+	 * a note has said that marks end. Notes can be read out of order, so
+	 * after this note all notes that marks begin are ignored. */
 	bool marks;
 	bool no_marks;
-	bool named; /* its log has names */
+	bool named; /* its log has notes with names of processes */
 };
 
-/* A function of a node. Functions whose calls never return are not counted as
- * open calls. */
+/* What is known about the returns of a node's function. At most this many
+ * functions are kept. If a function's returns are not traced, its calls are not
+ * added to the open calls. */
 #define INV_FLOW_FUNCTIONS 4096u
 
 struct inv_flow_function {
@@ -67,11 +68,12 @@ struct inv_flow_function {
 	uint32_t missed; /* calls that ended without a return, since the last
 			    return */
 	uint32_t calls;	 /* calls since the last return */
-	uint64_t since;	 /* open calls from before this item are incomplete,
-			  * because some calls were not counted */
+	uint64_t since;	 /* number of an item: of the calls before it, some were
+			  * not added to the open calls */
 };
 
-/* How the samples of a node were taken, by enum inv_sampling. */
+/* Counts of how the samples of a node were taken, indexed by enum
+ * inv_sampling. */
 struct inv_sampling_sums {
 	uint64_t v[INV_SAMPLING_N];
 };
@@ -120,7 +122,7 @@ struct inv_flow {
 				    the event changes the name */
 };
 
-/* Returns 0 or INV_ENOMEM; release it in both cases. */
+/* Returns 0 or INV_ENOMEM. Call inv_flow_release in both cases. */
 int inv_flow_init(struct inv_flow *f, const struct inv_flow_opts *opts);
 void inv_flow_release(struct inv_flow *f);
 
@@ -133,22 +135,23 @@ struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it);
 /*
  * Returns the contents of a seq_trace item; call it before inv_flow_item.
  * Returns NULL if the item cannot be understood. The result is valid until the
- * next call of a function.
+ * next call of a function of this header.
  */
 const struct inv_seq *inv_flow_seq(struct inv_flow *f,
 				   const struct inv_item *it);
 
 /*
- * Returns true if a name of the event's process may come later. Call it before
- * inv_flow_item. The caller may wait for the name, and meanwhile pass early
- * notes. After the wait, inv_flow_set_awaited keeps later events of the process
- * from waiting again.
+ * Returns true if the event's process has no name yet, and a note with its name
+ * may come later. Call this before inv_flow_item. The caller may wait for the
+ * note, and meanwhile pass early notes (struct inv_item) to inv_flow_item.
+ * After the wait, call inv_flow_set_awaited: then this function returns false
+ * for later events of the process.
  */
 bool inv_flow_awaits_name(struct inv_flow *f, const struct inv_item *it);
 void inv_flow_set_awaited(struct inv_flow *f, const struct inv_item *it);
 
-/* Call it if the item is shown, and not left out by a filter. Then later
- * events can name the item as their cause. */
+/* Call this if no filter leaves the item out. Then later events can name the
+ * item as their cause. */
 static inline void inv_flow_show(struct inv_flow *f, const struct inv_item *it)
 {
 	if (it->facts && it->facts->cause)
@@ -164,8 +167,7 @@ void inv_flow_profile(struct inv_flow *f, const struct inv_item *it);
 const struct inv_sampling_sums *inv_flow_sampling(const struct inv_flow *f,
 						  const struct inv_node *node);
 
-/* Call it if sinks are to show the call that the current item has ended, as
- * one entry. */
+/* Makes sinks show the call that the current item has ended as one entry. */
 void inv_flow_show_call(struct inv_flow *f);
 
 /*
@@ -184,8 +186,8 @@ struct inv_identity {
 };
 
 /* Identifies the process or port tok, in an event of `node' whose dictionary is
- * dict. Returns false for another term. The pointers are valid until the next
- * item. */
+ * dict. Returns false if tok is another term. The pointers in *id are valid
+ * until the next item. */
 bool inv_flow_identify(struct inv_flow *f, const struct inv_node *node,
 		       const struct inv_dict *dict, const struct inv_token *tok,
 		       struct inv_identity *id);

@@ -13,15 +13,15 @@ struct inv_open_gc {
 	bool open;
 	bool major;
 	int64_t begin_ns; /* on the clock of the events */
-	uint64_t words;	  /* the heap before */
-	uint64_t item;	  /* number of the item */
+	uint64_t words;	  /* size of the heap before it */
+	uint64_t item;	  /* number of the item with its start event */
 };
 
 /* A garbage collection that was ended by an event. */
 struct inv_gc {
 	bool major;
 	int64_t duration_ns;
-	uint64_t before; /* bytes on the heap of the process */
+	uint64_t before; /* size of the process's heap, in bytes */
 	uint64_t after;
 };
 
@@ -40,8 +40,8 @@ static inline bool inv_gc_is_major(unsigned tag)
 	return tag == INV_TAG_GC_MAJOR_START || tag == INV_TAG_GC_MAJOR_END;
 }
 
-/* Reads the event's list of sizes with c. Returns the words of the heap, or 0 if
- * the list has another form. */
+/* Reads the event's list of sizes with c. Returns the size of the heap in
+ * words, or 0 if the list has another form. */
 uint64_t inv_gc_words(const struct inv_event *ev, struct inv_cursor *c);
 
 #endif

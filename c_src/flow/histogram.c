@@ -39,8 +39,8 @@ int inv_histogram_set(struct inv_histogram *h, uint64_t block,
 	return 0;
 }
 
-/* Widens the lowest and the highest value. Without values, a histogram has
- * neither. */
+/* Extends the lowest and the highest value of h to those of o. A histogram
+ * without values has neither. */
 static void add_limits(struct inv_histogram *h, const struct inv_histogram *o)
 {
 	if (!o->n)

@@ -17,7 +17,7 @@ struct inv_histogram {
 	uint64_t min;
 	uint64_t max;
 	uint64_t sum;
-	/* private: INV_BUCKETS numbers each; NULL: zeros */
+	/* private: each block has INV_BUCKETS numbers; NULL: all are 0 */
 	uint64_t *blocks[INV_BUCKETS_BLOCKS];
 };
 

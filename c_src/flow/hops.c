@@ -45,7 +45,8 @@ void inv_hops_release(struct inv_hops *h)
 
 /* --- arrays --------------------------------------------------------------- */
 
-/* Arrays grow by doubling, so only half of the memory is used. */
+/* Arrays grow by doubling, so at worst half of their memory is unused: the
+ * elements may take half of the bound. */
 bool inv_hops_full(const struct inv_hops *h)
 {
 	return h->n * sizeof(*h->v) + h->n_events * sizeof(*h->events) +
@@ -53,10 +54,9 @@ bool inv_hops_full(const struct inv_hops *h)
 	       h->memory / 2;
 }
 
-/* Returns v with room for one more element after n, or NULL. */
 void *inv_hops_grown(void *v, uint32_t n, size_t size)
 {
-	/* The memory is full only if n is a power of two. */
+	/* The array is full only if n is 0, or a power of two from 8 on. */
 	if (n & (n - 1) || (n && n < 8))
 		return v;
 	return realloc(v, (n < 8 ? 8 : (size_t)n * 2) * size);
@@ -201,7 +201,7 @@ static uint32_t received(struct inv_hops *h, const struct inv_hop_parts *p,
 	return h->n - 1;
 }
 
-/* An event of a process that follows from nothing. */
+/* Adds a beginning: an event of a process that has no cause. */
 static uint32_t begin(struct inv_hops *h, const struct inv_hop_parts *p,
 		      const struct inv_cause *c)
 {

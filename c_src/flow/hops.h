@@ -17,10 +17,10 @@
  * printed (seq_trace:print); or the beginning of a request.
  *
  * A turn is what a process does after it has received a message, until it
- * receives the next message. Each hop that has a receiver begins a turn, and
- * each hop other than a beginning was sent or printed in the turn of another
- * hop, its parent. So the hops of a request are a tree, whose root is its
- * beginning.
+ * receives the next message. Each hop that has a receiver begins a turn. Each
+ * hop except the beginning of a request was sent or printed in the turn of
+ * another hop, its parent. So the hops of a request form a tree, whose root is
+ * the beginning of the request.
  *
  * 	inv_hops_init(&h, 0);
  * 	while (!inv_order_next(&o, &item)) {
@@ -49,39 +49,39 @@ struct inv_hop {
 	uint64_t request;
 	uint8_t kind;	/* enum inv_hop_kind */
 	uint8_t signal; /* enum inv_seq_signal */
-	uint8_t orphan; /* enum inv_orphan: the event from which the hop
-			 * follows is missing, or a part of the path to it is */
+	uint8_t orphan; /* enum inv_orphan: why the event from which the hop
+			 * follows, or an event before it, is missing */
 	bool certain;	/* it is certain that the hop follows from its parent;
 			 * for a beginning: that nothing caused it */
 	bool crosses;	/* a message from one node to another */
-	bool selected;	/* one of the hop's events is selected; see
-			 * inv_hops_finish */
+	bool selected;	/* a filter selects at least one of the hop's events;
+			 * inv_hops_finish removes other hops */
 	/* inv_hops_finish sets the fields from here to critical_ns. */
 	bool critical;	     /* the hop is on the critical path of its
 				request */
-	uint32_t skipped;    /* hops between it and its parent that are not
-				selected */
-	uint32_t filtered;   /* the root: hops of its tree that are not selected
-				and were removed */
-	int64_t critical_ns; /* the root: how long the critical path takes */
-	uint32_t parent;     /* INV_HOP_NONE: it is the root */
-	uint32_t first; /* the first of the hops whose parent this hop is, in
-			 * the order of events of the parent's process;
+	uint32_t skipped;    /* how many hops between it and its parent were
+				removed */
+	uint32_t filtered;   /* only in a root: how many hops of its tree were
+				removed, because no filter selects them */
+	int64_t critical_ns; /* only in a root: duration of the critical path */
+	uint32_t parent;     /* INV_HOP_NONE: the hop is a root */
+	uint32_t first; /* the first child. Children are in the order of events
+			 * of the process in whose turn they were sent.
 			 * INV_HOP_NONE: there is none */
 	uint32_t last;
 	uint32_t next;	 /* the next hop of the same parent */
 	uint32_t root;	 /* the root of the hop's tree */
-	uint32_t then;	 /* the next hop of the tree, in the order in which they
-			    were added */
-	uint32_t newest; /* the root: the last hop of the tree */
+	uint32_t then;	 /* the hop of the same tree that was added
+			    next */
+	uint32_t newest; /* only in a root: the hop that was added last */
 	uint32_t from;	 /* process that sent or printed; INV_HOP_NONE: not
 			     known */
 	uint32_t to;	 /* the process that received the message, or that
 			  * began the request; INV_HOP_NONE: there is no receive
 			  * event */
-	uint32_t aim;	 /* the process to which the message was sent;
-		       * INV_HOP_NONE: it was sent to a name or alias,
-		       * to_text */
+	uint32_t aim;	/* the process to which the message was sent;
+			 * INV_HOP_NONE: it was sent to a name or alias, which
+			 * is in to_text */
 	uint64_t send_id; /* id (struct inv_cause) of the event that sent the
 			   * message or printed the text; 0: it was not
 			   * recorded */
@@ -91,10 +91,10 @@ struct inv_hop {
 	int64_t received_ns; /* for a beginning: the time of the request's
 			      * first event */
 	int64_t last_ns;     /* time of the last event of its turn */
-	size_t text;	     /* the message, or of a spawn the function; see
+	size_t text;	     /* the message, or the function of a spawn, for
 			inv_hops_text */
 	size_t to_text;
-	size_t label; /* of the root: the label of the request */
+	size_t label; /* only in a root: the label of the request */
 };
 
 struct inv_hop_process {
@@ -111,7 +111,8 @@ struct inv_hop_node {
 	char *name;	    /* UTF-8 without control characters */
 	uint32_t number;    /* number of the struct inv_node; INV_HOP_NONE: the
 			     * node has no log */
-	uint32_t short_len; /* length of the part of the name that is unique */
+	uint32_t short_len; /* length of the start of the name that no other
+			     * node has: the part before @, or all */
 };
 
 /* Which hop an event belongs to. The array is sorted by id. */
@@ -130,7 +131,7 @@ struct inv_hops {
 	uint32_t n_processes;
 	struct inv_hop_node *nodes;
 	uint32_t n_nodes;
-	uint64_t left_out; /* events for which there was no room */
+	uint64_t left_out; /* events that were left out at the bound */
 	/* private */
 	struct inv_buf texts;
 	struct inv_hop_event *events;
@@ -150,8 +151,8 @@ struct inv_hops {
 #define INV_HOPS_TEXT 600u
 #define INV_HOPS_MEMORY ((size_t)64 << 20)
 
-/* memory: the bound in bytes; 0: INV_HOPS_MEMORY. Returns 0 or INV_ENOMEM;
- * release it in both cases. */
+/* memory: the bound in bytes; 0: INV_HOPS_MEMORY. Returns 0 or INV_ENOMEM. Call
+ * inv_hops_release in both cases. */
 int inv_hops_init(struct inv_hops *h, size_t memory);
 void inv_hops_release(struct inv_hops *h);
 /* Removes all hops. Keeps the memory, so that other hops can use it. */
@@ -163,14 +164,15 @@ void inv_hops_reset(struct inv_hops *h);
 int inv_hops_add(struct inv_hops *h, const struct inv_item *it,
 		 const struct inv_print_opts *o);
 
-/* Returns true if the hop begins a turn: a process received it, or it is the
- * beginning. */
+/* Returns true if the hop begins a turn: a process received the message, or the
+ * hop is the beginning of a request. */
 static inline bool inv_hop_arrived(const struct inv_hop *p)
 {
 	return p->to != INV_HOP_NONE;
 }
 
-/* Returns when the hop began: when it was sent, if that is known. */
+/* Returns when the hop was sent, or if that is not known, when it was
+ * received. */
 static inline int64_t inv_hop_time(const struct inv_hop *p)
 {
 	return p->send_id ? p->sent_ns : p->received_ns;
@@ -181,21 +183,21 @@ static inline const char *inv_hops_text(const struct inv_hops *h, size_t at)
 	return (const char *)h->texts.data + at;
 }
 
-/* Returns the hop of the event; INV_HOP_NONE: it has none. */
+/* Returns the hop to which the event with this id belongs, or INV_HOP_NONE. */
 uint32_t inv_hops_find(const struct inv_hops *h, uint64_t id);
 
 /*
- * Call it once, after the last event: views need what it sets. Returns 0 or
- * INV_ENOMEM. Afterwards events can be added only after inv_hops_reset.
+ * Call this once, after the last event and before a view uses the hops. Returns
+ * 0 or INV_ENOMEM. Afterwards events can be added only after inv_hops_reset.
  *
  * Finds the critical path of each request: the hops from the root to the last
- * event of the process that began the request; if this process received
- * nothing, to the last event of the request.
+ * event of the process that began the request. If this process received
+ * nothing, the path ends with the last event of the request.
  *
- * Then removes the hops without a selected event (facts.h, context), and their
- * processes. A remaining hop then follows from the nearest remaining hop before
- * it. The root of a request remains if any other hop does. Times and critical
- * paths are those of all hops.
+ * Then removes the hops without a selected event (`context' in facts.h), and
+ * the processes that no other hop has. The new parent of a remaining hop is its
+ * nearest remaining ancestor. A root remains if at least one hop of its tree
+ * does. Removing hops changes no times and no critical paths.
  */
 int inv_hops_finish(struct inv_hops *h);
 

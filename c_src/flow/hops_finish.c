@@ -37,11 +37,11 @@ static void find_critical(struct inv_hops *h, uint32_t root)
 
 /* The new places of a request's hops. */
 struct place {
-	uint32_t at;	  /* the hop itself if it remains, or else the nearest
-			   * hop before it that remains; INV_HOP_NONE: there is
-			   * none */
-	uint32_t skipped; /* number of hops from there to this hop; 0: this hop
-			   * remains */
+	uint32_t at;	  /* the new number of the hop if it remains, or else of
+			   * its nearest remaining ancestor; INV_HOP_NONE: there
+			   * is none */
+	uint32_t skipped; /* number of hops from the ancestor to this hop; 0:
+			   * this hop remains */
 };
 
 /* Selects the root of each request that has a selected hop. Returns true if all

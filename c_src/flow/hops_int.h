@@ -11,10 +11,11 @@
 /* Returns true if the bound of the memory is reached. */
 bool inv_hops_full(const struct inv_hops *h);
 
-/* Returns v with room for one more element after n, or NULL. */
+/* Returns the array v of n elements, reallocated so that one more element fits.
+ * Returns NULL if there is no memory. */
 void *inv_hops_grown(void *v, uint32_t n, size_t size);
 
-/* Makes `child' the last hop of its parent, and of its tree. */
+/* Makes `child' the last child of `parent', and the newest hop of its tree. */
 void inv_hops_link(struct inv_hops *h, uint32_t parent, uint32_t child);
 
 /* Sets *number to the number of the process in tok, whose hash is `key'. If
@@ -31,7 +32,7 @@ struct inv_hop_parts {
 	struct inv_seq seq; /* the event's own facts; the caller sets them */
 	uint32_t from;	    /* numbers of processes; INV_HOP_NONE: not known */
 	uint32_t to;
-	size_t to_text; /* texts; see inv_hops_text */
+	size_t to_text; /* texts, for inv_hops_text */
 	size_t text;
 };
 
@@ -41,15 +42,17 @@ int inv__hops_read(struct inv_hops *h, const struct inv_item *it,
 		   struct inv_hop_parts *p, bool message,
 		   const struct inv_print_opts *o);
 
-/* Ends the text that begins at `from', cuts it if it is long, and returns `from'. */
+/* Ends the text that begins at `from', cuts it if it is long, and returns
+ * `from'. */
 size_t inv__hops_end_text(struct inv_hops *h, size_t from);
 
 /* Adds the text of the term that begins with tok. */
 size_t inv__hops_put_token(struct inv_hops *h, const struct inv_token *tok,
 			   const struct inv_print_opts *o);
 
-/* Removes the processes whose number is INV_HOP_NONE, and sets the numbers of the
- * others. No process can be added or searched after that. */
+/* `number' has an element for each process. Removes the processes whose element
+ * is INV_HOP_NONE, and sets the other elements to the new numbers. Afterwards
+ * no process can be added or found. */
 void inv_hops_number_processes(struct inv_hops *h, uint32_t *number);
 
 #endif

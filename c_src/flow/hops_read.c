@@ -30,8 +30,8 @@ size_t inv__hops_put_token(struct inv_hops *h, const struct inv_token *tok,
 	return inv__hops_end_text(h, from);
 }
 
-/* Prints m:f/1 of {spawn_request, Ref, Parent, Leader, {M,F,Args}, ...}.
- * Returns false if it is something else. */
+/* Prints the function of {spawn_request, Ref, Parent, Leader, {M,F,Args}, ...},
+ * such as m:f/1. Returns false if the message is another term. */
 static bool print_spawned(struct inv_hops *h, const struct inv_print_opts *o)
 {
 	struct inv_cursor *c = h->cursor;
@@ -61,7 +61,7 @@ static bool print_spawned(struct inv_hops *h, const struct inv_print_opts *o)
 	return true;
 }
 
-/* Moves the cursor back into {Kind, Serial, From, To, Message}, before From. */
+/* Moves the cursor to From in {Kind, Serial, From, To, Message}. */
 static int before_from(struct inv_hops *h, const struct inv_item *it)
 {
 	struct inv_token tok;
@@ -98,8 +98,8 @@ static int read_to(struct inv_hops *h, const struct inv_item *it,
 	return 0;
 }
 
-/* Reads the message. Only one text of a message is kept: that of the send
- * event. */
+/* Reads the text of the message. The caller keeps only one text for each
+ * message: the text in the send event. */
 static void read_message(struct inv_hops *h, const struct inv_item *it,
 			 struct inv_hop_parts *p,
 			 const struct inv_print_opts *o)

@@ -61,8 +61,8 @@ static struct inv_label *take(struct inv_label **table, uint64_t key)
 }
 
 /*
- * Adds the label as the newest. Returns 0, or INV_ENOMEM; then the label was
- * freed.
+ * Adds the label as the newest. Returns 0, or frees the label and returns
+ * INV_ENOMEM.
  */
 static int put(struct inv_label **table, struct inv_label *x, uint64_t key)
 {
@@ -157,7 +157,7 @@ int inv_labels_begin(struct inv_labels *l, struct inv_cursor *c,
 
 	if (l->begun)
 		x = take(&l->begun, b->process);
-	/* A beginning within a request does not change its label. */
+	/* The event continues a request, whose label does not change. */
 	if (x && b->held)
 		return put(&l->begun, x, b->process);
 	if (x)

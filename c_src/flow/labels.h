@@ -11,14 +11,14 @@
 #include "term/print.h"
 
 /*
- * Values that name requests: inviso seq --label.
+ * Labels of requests (inviso seq --label).
  *
- * An event that begins a request, a call or a sent message, has the value
- * {'$inviso_seq', Token, Label...} of its match spec. The first event of the
- * request is the next seq_trace event of the same process.
+ * A request begins with an event of a call or a sent message, to which a match
+ * spec has added the value {'$inviso_seq', Token, Label...}. The first event of
+ * the request itself is the next seq_trace event of the same process.
  *
- * An event with the value '$inviso_seq_over' does not begin a request, but
- * later events of its process do not belong to the process's earlier request.
+ * The value '$inviso_seq_over' only ends a request: later events of the process
+ * do not belong to the request that the process took part in.
  *
  * Memory is bounded: the label of the request that had no event for the longest
  * time is forgotten.
@@ -27,8 +27,10 @@ struct inv_label;
 
 struct inv_labels {
 	/* private */
-	struct inv_label *begun;    /* by process */
-	struct inv_label *requests; /* by number, the oldest event first */
+	struct inv_label *begun;    /* of requests without a seq_trace event
+				       so far, by process */
+	struct inv_label *requests; /* of other requests, by number; sorted by
+				       their last event, the oldest first */
 };
 
 /*
@@ -38,18 +40,18 @@ struct inv_labels {
 /* At most this many labels are kept in each table. */
 #define INV_LABELS_MAX 50000u
 
-/* What an event says that begins or ends a request of its process. */
+/* The contents of an event that begins or ends a request of its process. */
 struct inv_beginning {
 	uint64_t process; /* inv_seq_pid */
-	bool held;	  /* the event continues the request of the token that
-			   * the process held */
-	bool over;	  /* the event neither begins nor continues a request */
-	uint32_t labels;  /* how many terms follow in the cursor */
+	bool held;	  /* the process already had a token: the event belongs
+			   * to the request of this token */
+	bool over;	  /* the event only ends a request */
+	uint32_t labels;  /* how many terms of labels follow in the cursor */
 	size_t mark;	  /* offset of the value in the event's terms */
 };
 
-/* Reads the item's event with any cursor. Returns false if the event does not
- * begin a request. */
+/* Reads the item's event with c, whose state does not matter. Returns false if
+ * the event neither begins nor ends a request. */
 bool inv_labels_read(struct inv_beginning *b, struct inv_cursor *c,
 		     const struct inv_item *it);
 

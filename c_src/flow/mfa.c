@@ -57,8 +57,8 @@ static int third(struct inv_mfa *m, struct inv_cursor *c, bool *is_mfa)
 	return 0;
 }
 
-/* Sets the module (i = 0) or function. A Latin-1 atom was converted in memory of
- * the cursor, which the next atom overwrites. */
+/* Sets the module (i = 0) or function (i = 1). Copies an atom that the cursor
+ * converted from Latin-1: the next atom overwrites the cursor's memory. */
 static void set_atom(struct inv_mfa *m, int i, const struct inv_token *tok,
 		     const struct inv_cursor *c)
 {

@@ -23,22 +23,23 @@ struct inv_mfa {
 	struct inv_mfa_atom function;
 	uint32_t arity;
 	bool has_args; /* the third element is the list of arguments */
-	/* Offset of the third element in the event's terms. The next term after
-	 * this element is the one after the tuple, because no code ends a
-	 * tuple. */
+	/* Offset of the third element in the event's terms. The term after this
+	 * element is already the term after the tuple, because the encoding
+	 * does not mark the end of a tuple. */
 	size_t third;
 	bool is_entry; /* the term is an entry of the dictionary, or an APPLY
-			  of it; `third' is then the offset after it */
+			  of an entry: `third' is the offset after it */
 	struct inv_dict_function entry;
-	uint64_t hash; /* inv_function_hash of it */
+	uint64_t hash; /* inv_function_hash of the function */
 	uint8_t converted[2][2 * INV_ATOM_CHARS];
 };
 
 /*
  * Reads the next term of c, which reads ev's terms. Returns 1 if the term is
  * {M,F,Arity} or {M,F,Args}, 0 if it is another term, or an error of
- * inv_cursor_next. The cursor is then somewhere in the term. The arguments may
- * be invalid beyond what was needed to count them.
+ * inv_cursor_next. Afterwards the cursor is at no certain place in the term.
+ * Arguments are read only as far as is needed to count them, so they may be
+ * invalid.
  */
 int inv_mfa_read(struct inv_mfa *m, struct inv_cursor *c,
 		 const struct inv_event *ev);

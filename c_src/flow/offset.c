@@ -32,8 +32,8 @@ static bool is_tighter(const struct inv_offset_bound *a,
 	return a->upper ? a->offset < b->offset : a->offset > b->offset;
 }
 
-/* Keeps the tightest bounds of each span of o->width, and doubles the width
- * until few enough are left. */
+/* Keeps only the tightest bounds of each span of o->width ns, and doubles the
+ * width until at most half of INV_OFFSET_BOUNDS are left. */
 static void thin_out(struct inv_offset *o)
 {
 	sort(o);
@@ -117,8 +117,8 @@ int inv_offset_reverse(struct inv_offset *to, const struct inv_offset *from)
 	return rc;
 }
 
-/* Returns how far clocks can drift apart between two times, of which the second
- * is not earlier. */
+/* Returns how far clocks can drift apart from one time to another, which must
+ * not be earlier. */
 static int64_t drift(int64_t from, int64_t to)
 {
 	uint64_t passed = (uint64_t)to - (uint64_t)from;
@@ -193,8 +193,8 @@ int inv_offset_build(struct inv_offset *o)
 	return 0;
 }
 
-/* Returns the index of the last knot that is not later than the time; 0 if all
- * are later. */
+/* Returns the index of the last knot that is not later than the time, or 0 if
+ * all knots are later. */
 static uint32_t find(struct inv_offset *o, int64_t at)
 {
 	uint32_t begin = 0, end = o->n;

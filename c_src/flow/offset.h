@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * How far the clock of one node is ahead of the clock of another, as an interval
- * at each time, from messages between both. A message cannot arrive before it
- * was sent: so each message from the first node to the second bounds the offset
- * from above, and each message back bounds it from below.
+ * How far the clock of one node is ahead of the clock of another, as an
+ * interval at each time, from messages between both. A message cannot arrive
+ * before it was sent: so each message from the first node to the second bounds
+ * the offset from above, and each message back bounds it from below.
  *
  * The bound of a message holds at the time of the message. At other times it
  * is wider, by the most that the clocks can have drifted apart in between
@@ -27,7 +27,8 @@
 /* An unknown lower bound is -INV_OFFSET_NONE, an unknown upper bound
  * INV_OFFSET_NONE. */
 #define INV_OFFSET_NONE (INT64_C(1) << 62)
-/* Times (until the year 2116) and offsets (36 years) beyond these are ignored. */
+/* Times (until the year 2116) and offsets (36 years) beyond these are
+ * ignored. */
 #define INV_OFFSET_TIME_MAX (INT64_C(1) << 62)
 #define INV_OFFSET_MAX (INT64_C(1) << 60)
 /* At most this many bounds are kept. If there are more, only the tightest of
@@ -45,10 +46,10 @@ struct inv_offset_knot {
 	int64_t at;
 	int64_t low;
 	int64_t high;
-	bool anew; /* it does not depend on the knots before it */
+	bool anew; /* a clock was set: knots before this are irrelevant */
 };
 
-/* All zero is valid, and has no bounds. */
+/* A struct of zeros is valid, and has no bounds. */
 struct inv_offset {
 	uint64_t uppers; /* messages that bound the offset from above */
 	uint64_t lowers;
@@ -68,18 +69,19 @@ struct inv_offset {
 void inv_offset_release(struct inv_offset *o);
 
 /* Adds a bound: at the time `at' of the first clock, the second clock is ahead
- * by at most (upper) or at least `offset' ns. Returns 0 or INV_ENOMEM. */
+ * by at most `offset' ns if `upper' is true, and otherwise by at least `offset'
+ * ns. Returns 0 or INV_ENOMEM. */
 int inv_offset_add(struct inv_offset *o, int64_t at, int64_t offset,
 		   bool upper);
 
 /*
- * Sets *to to the same offset seen from the second clock: times are those of the
- * second clock, and the offset is that of the first clock. Returns 0 or
- * INV_ENOMEM.
+ * Sets *to to the same offset seen from the second clock: how far the first
+ * clock is ahead of it, at times of the second clock. Returns 0 or INV_ENOMEM.
  */
 int inv_offset_reverse(struct inv_offset *to, const struct inv_offset *from);
 
-/* Computes the knots. After that, nothing is added. Returns 0 or INV_ENOMEM. */
+/* Computes the knots. Afterwards no bound can be added. Returns 0 or
+ * INV_ENOMEM. */
 int inv_offset_build(struct inv_offset *o);
 
 /* Sets the interval at the given time. If there is no knot, the interval has
@@ -94,8 +96,8 @@ int64_t inv_offset_middle(int64_t low, int64_t high);
 /* Returns true if the interval always has 0 in it: the clocks agree. */
 bool inv_offset_agrees(const struct inv_offset *o);
 
-/* Returns the average width of the interval; INV_OFFSET_NONE: it has no upper or
- * no lower bounds. */
+/* Returns the average width of the interval; INV_OFFSET_NONE: it has no upper
+ * or no lower bounds. */
 int64_t inv_offset_width(const struct inv_offset *o);
 
 #endif

@@ -49,7 +49,7 @@ static int resume(struct inv_order *o, struct inv_order_wait *w, bool given_up)
 	return inv_merge_resume(o->merge, w->feed);
 }
 
-/* Ends the waiting of each log for a send event that has come. */
+/* Ends the wait of each log whose send event has come. */
 static int check_sent(struct inv_order *o)
 {
 	int rc = 0;
@@ -63,9 +63,9 @@ static int check_sent(struct inv_order *o)
 	return rc;
 }
 
-/* Ends the waiting of each log for a send event that can no longer come, because
- * the logs of the sender's node have ended. A log that waits itself has not
- * ended. */
+/* Ends the wait of each log whose send event can no longer come, because the
+ * logs of the sender's node have ended. If a log of that node waits itself, it
+ * has not ended. */
 static int check_ended(struct inv_order *o)
 {
 	int rc = 0;
@@ -88,8 +88,8 @@ static int check_ended(struct inv_order *o)
 	return rc;
 }
 
-/* Ends the waiting of a log that has waited for too many items; or, if all
- * logs wait, of the log with the earliest item. */
+/* Ends the wait of a log that has waited for too many items. If all logs wait,
+ * ends the wait of the log with the earliest item. */
 static int check_patience(struct inv_order *o, bool all_wait)
 {
 	struct inv_order_wait *first = NULL;
@@ -165,8 +165,8 @@ static int64_t shift_at(struct inv_order *o, struct inv_order_shift *x,
 	return x->by ? by : 0;
 }
 
-/* Moves an item that is returned, so that it is later than its cause, and than
- * the items of its node before it. */
+/* Moves the time of an item that is returned, so that it is later than its
+ * cause and not before earlier items of its node. */
 static void correct(struct inv_order *o, struct inv_item *it)
 {
 	struct inv_order_shift *x = &o->shifts[it->node->number];
@@ -205,7 +205,7 @@ static bool must_wait(struct inv_order *o, const struct inv_item *item)
 	*w = (struct inv_order_wait){ .since = o->items, .seq = *s };
 	w->feed = inv_merge_hold(o->merge);
 	o->waited++;
-	o->left = UINT32_MAX; /* makes check() look whether the sender's log
+	o->left = UINT32_MAX; /* check() will look whether the sender's log
 				 has ended */
 	return true;
 }
@@ -217,8 +217,8 @@ int inv_order_item(struct inv_order *o, struct inv_item **item)
 
 		if (rc)
 			return rc;
-		/* The clocks are corrected now, so another item can be the
-		 * first. */
+		/* The times are corrected now, so another item can be the
+		 * earliest. */
 		if (o->merge->adjust)
 			return inv_order_next(o, item);
 	}
@@ -228,7 +228,7 @@ int inv_order_item(struct inv_order *o, struct inv_item **item)
 	return 0;
 }
 
-/* Ends the waiting of logs that need not wait any more. */
+/* Ends the wait of each log that need not wait any more. */
 static int check(struct inv_order *o)
 {
 	int rc = o->sent ? check_sent(o) : 0;
@@ -240,7 +240,8 @@ static int check(struct inv_order *o)
 	return rc ? rc : check_patience(o, !o->merge->heap.n);
 }
 
-/* Returns true if the log of the item has waited before this item. */
+/* If the log of the item has waited to return it, ends the wait and returns
+ * true. */
 static bool ends_wait(struct inv_order *o, const struct inv_item *item)
 {
 	struct inv_order_wait *w = wait_of(o, item->feed);

@@ -15,19 +15,19 @@
  * after it was sent, whatever the clocks of the two nodes say. All other items
  * keep the order of the merge.
  *
- * If the send event of a received message is in the log of another node, and was
- * not returned yet, the log of the receiver waits, and the other logs go on. A
- * waiting log takes no memory: its next item stays where it is. A log waits until
- * the send event comes, or cannot come any more, or until `ahead' items of other
- * logs were returned.
+ * If a receive event comes before its send event, which is in the log of
+ * another node, the log of the receiver waits, and items of the other logs are
+ * returned. A waiting log takes no memory: its next item stays in the log. A
+ * log waits until the send event comes, or cannot come any more, or until
+ * `ahead' items of other logs were returned.
  *
  * Times are corrected, too. First, clocks of nodes that do not agree with the
  * messages between the nodes are corrected (flow/clocks.h). Remaining
  * contradictions are removed by a controlled logical clock: an event that would
- * be earlier than its cause is moved behind the cause, and the later events of
- * its node are moved, too, less and less. So events are moved only forward, and
- * the time between two events of a node becomes at most 1/INV_ORDER_DECAY
- * shorter.
+ * be earlier than its cause is moved to a time after the cause. The later
+ * events of its node are moved, too, by less and less. So events are moved only
+ * forward, and the time between two events of a node becomes shorter by at most
+ * 1/INV_ORDER_DECAY.
  *
  * 	inv_order_init(&o, &merge, &flow);
  * 	while (!inv_order_next(&o, &item)) {
@@ -39,8 +39,9 @@
 
 struct inv_order_wait {
 	uint32_t feed;
-	bool over;	    /* the log's item was given back to the merge */
-	uint64_t since;	    /* how many items were returned before */
+	bool over;	    /* the wait is over: the merge returns the log's
+			       item */
+	uint64_t since;	    /* how many items were returned before the wait */
 	struct inv_seq seq; /* the received message */
 };
 
@@ -59,7 +60,7 @@ struct inv_order {
 	void *compare_arg;
 	/* results */
 	uint64_t waited;    /* events for which a log waited */
-	uint64_t given_up;  /* of these, items whose send event did not come */
+	uint64_t given_up;  /* of these, events whose send event did not come */
 	uint64_t moved;	    /* events that the logical clock moved */
 	int64_t moved_most; /* in ns */
 	struct inv_clocks clocks;
@@ -71,23 +72,26 @@ struct inv_order {
 	struct inv_order_shift *shifts; /* by number of the node */
 	uint32_t n_nodes;
 	uint32_t n_shifts; /* nodes whose events are moved */
-	uint32_t left;	   /* feeds that had items when this was last checked */
-	bool sent;	   /* a message may have been sent since then */
+	uint32_t left;	   /* feeds that had items when check() last looked */
+	bool sent;	   /* a send event may have been returned since then */
 	bool compared;
 	uint64_t items;
 };
 
-/* Returns 0 or INV_ENOMEM. Borrows both. All feeds must be files. */
+/* Returns 0 or INV_ENOMEM. Borrows merge and flow. All feeds of the merge must
+ * be files. */
 int inv_order_init(struct inv_order *o, struct inv_merge *merge,
 		   struct inv_flow *flow);
 void inv_order_release(struct inv_order *o);
 
 /*
- * Compares the clocks now, and not at the first event. Returns 0 or INV_ENOMEM.
+ * Compares the clocks now, and not only at the first seq_trace event. Returns 0
+ * or INV_ENOMEM.
  */
 int inv_order_compare(struct inv_order *o);
 
-/* The slow paths of inv_order_next: the next item, and an item that may have to
+/* The slow paths of inv_order_next: inv_order_seek finds the next item that
+ * need not wait; inv_order_item handles a seq_trace event, which may have to
  * wait. */
 int inv_order_seek(struct inv_order *o, struct inv_item **item);
 int inv_order_item(struct inv_order *o, struct inv_item **item);

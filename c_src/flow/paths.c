@@ -16,8 +16,8 @@
 #include "base/utf8.h"
 #include "term/print.h"
 
-/* A name. Functions have the hash of the flow as their key, and texts a hash of
- * their bytes. */
+/* A name. The key of a function is the hash in struct inv_mfa; the key of a
+ * text is a hash of its bytes. */
 struct inv_paths_word {
 	struct inv_paths_name name;
 	uint64_t key;
@@ -112,7 +112,8 @@ static bool is_forbidden(uint32_t c)
 	       (c & 0xfffe) == 0xfffe || inv_char_hidden(c);
 }
 
-/* Copies text, of which each byte can become U+FFFD. Returns the length. */
+/* Copies text. Each byte can become U+FFFD, which has three bytes. Returns the
+ * length of the copy. */
 static size_t copy_text(char *out, const uint8_t *text, size_t len)
 {
 	const uint8_t *end = text + len;
@@ -265,7 +266,7 @@ static size_t evict_leaves(struct inv_paths *p)
 	return n;
 }
 
-/* Frees a quarter of the memory. `keep' stays. */
+/* Frees a quarter of the memory. Does not evict `keep'. */
 static void shrink(struct inv_paths *p, struct inv_paths_frame *keep)
 {
 	for (struct inv_paths_entry *e = p->entries; e; e = e->hh.next)
@@ -429,7 +430,7 @@ static void end_frame(struct inv_paths_frame *f)
 	}
 }
 
-/* Adds up from the leaves to the root. */
+/* Adds up the totals, from the leaves to the root. */
 static void sum(struct inv_paths_frame *f)
 {
 	for (;;) {

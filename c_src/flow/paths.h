@@ -14,8 +14,8 @@
  * above it called, or a text in parentheses. A frame has the number of its
  * calls, and the time that was spent in it, without the frames below it.
  *
- * Times come from recorded calls and from samples of stacks. An open call
- * keeps its frame. Memory is bounded: when the bound is reached, frames with
+ * Times come from recorded calls and from samples of stacks. The frame of an
+ * open call is kept. Memory is bounded: when the bound is reached, frames with
  * little time and without open calls become part of the frame above them, which
  * shows them as "(others)". So the totals do not change.
  *
@@ -40,8 +40,8 @@
 struct inv_paths_name {
 	const char *text;
 	size_t len;
-	size_t module_len; /* a function: the start of text is its module, of
-			      this length; 0: no function */
+	size_t module_len; /* of a function: the length of its module, with
+			      which text starts; 0: the name is no function */
 	uint32_t number;   /* from 0, in the order of first use */
 };
 
@@ -60,12 +60,12 @@ struct inv_paths_frame {
 	uint64_t total_ns;
 };
 
-/* The first frame of a path. */
+/* What the first frame of a path stands for. */
 enum inv_paths_by {
 	INV_PATHS_BY_NOTHING = 0, /* the outermost function */
 	INV_PATHS_BY_KIND,	  /* the name of the process, or what it runs */
 	INV_PATHS_BY_NODE,
-	INV_PATHS_BY_LABEL, /* of the process, proc_lib:set_label/1 */
+	INV_PATHS_BY_LABEL, /* the process's label (proc_lib:set_label/1) */
 };
 
 struct inv_paths_entry;
@@ -103,9 +103,10 @@ void inv_paths_release(struct inv_paths *p);
 struct inv_paths_frame *inv_paths_root(const struct inv_paths *p);
 
 /*
- * Return the frame below `above', or `above' itself if it is the same
- * function: VMs report tail calls as calls inside each other, so a loop would
- * be a path as long as its calls. The pointer stays valid if `mark' marks it.
+ * Return the frame of the function or text below `above'. Add the frame if it
+ * is new. If `above' is a frame of the same function, return `above': VMs
+ * report a tail call as a call inside the caller, so a loop would become a path
+ * with one frame for each call. The pointer stays valid if `mark' marks it.
  * Return NULL if memory is exhausted, if all frames are kept, or if `above' is
  * NULL.
  */
@@ -123,11 +124,11 @@ struct inv_paths_frame *inv_paths_enter_text(struct inv_paths *p,
 void inv_paths_add(struct inv_paths *p, struct inv_paths_frame *f,
 		   uint64_t count, int64_t ns);
 
-/* Call this only in `mark': the frame is kept. NULL has no effect. */
+/* Keeps the frame. Call this only in `mark'. Does nothing if f is NULL. */
 void inv_paths_mark(struct inv_paths_frame *f);
 
-/* Sorts frames by name, shows "(others)", and adds up totals. Afterwards nothing
- * can be entered. Returns 0 or INV_ENOMEM. */
+/* Sorts frames by name, adds the frames "(others)", and adds up totals.
+ * Afterwards nothing can be entered. Returns 0 or INV_ENOMEM. */
 int inv_paths_finish(struct inv_paths *p);
 
 /*

@@ -23,7 +23,7 @@ struct inv_process {
 	bool registered; /* the name is a registered name */
 	bool label;	 /* the name is a label */
 	bool early;	 /* the name is from an early note */
-	bool awaited;	 /* no name came in time, or there is none */
+	bool awaited;	 /* inv_process_set_awaited was called */
 	uint8_t name_len;
 	char *name;  /* NULL: no name is known */
 	size_t size; /* bytes that are counted in the table's size */
@@ -114,7 +114,7 @@ void inv_processes_drop_node(struct inv_processes *ps, uint32_t node)
 	}
 }
 
-/* Counts the process's memory again. */
+/* Sets the process's size, after it has changed. */
 static void resize(struct inv_processes *ps, struct inv_process *p)
 {
 	size_t size = sizeof(*p) + inv_calls_size(&p->calls) + p->name_len;
@@ -142,8 +142,9 @@ static void forget(struct inv_processes *ps, struct inv_process *p)
 
 /*
  * Frees memory until the bound is met. Looks at the processes in turn, and
- * forgets those that had no event since the last turn. `p' stays. If it needs
- * too much memory alone, it loses its outer calls.
+ * forgets each process that had no event since the last look at it, except p.
+ * If p alone needs too much memory, the outer half of its open calls is
+ * forgotten.
  */
 static void shrink(struct inv_processes *ps, struct inv_process *p)
 {

@@ -59,8 +59,9 @@ struct inv_process *inv_processes_get(struct inv_processes *ps,
 				      const struct inv_process_key *key);
 /* Forgets a process that has ended. */
 void inv_processes_drop(struct inv_processes *ps, struct inv_process *p);
-/* Call it when a process with this pid begins: forgets all facts about an
- * earlier process with this pid. Keeps an early name. */
+/* Call this when a process begins. Forgets all facts about an earlier process
+ * with the same pid. Keeps a name from an early note: it is the new
+ * process's. */
 void inv_processes_renew(struct inv_processes *ps, struct inv_process *p);
 /* Forgets all processes of a node. */
 void inv_processes_drop_node(struct inv_processes *ps, uint32_t node);
@@ -86,7 +87,7 @@ struct inv_process_name {
 
 struct inv_process_name inv_process_name(const struct inv_process *p);
 /* Sets the name; a longer text than INV_NAME_MAX is not stored. `registered':
- * the process registered the name; such a name has precedence. */
+ * the process registered the name; such a name replaces others. */
 #define INV_NAME_MAX 255u
 void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
 			  const void *text, size_t len, bool registered);
@@ -96,16 +97,17 @@ void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
  */
 struct inv_process *inv_processes_next(const struct inv_processes *ps,
 				       const struct inv_process *p);
-/* Sets the name from a note. `early': the note was read before events that
- * were written before it. */
+/* Sets the name from a note. `early': the flow reads the note before some
+ * events that are older than the note. */
 void inv_process_note_name(struct inv_processes *ps, struct inv_process *p,
 			   const void *text, size_t len,
 			   enum inv_note_name kind, bool early);
-/* Returns true if the process has no name, unless inv_process_set_awaited has
- * said that none came in time, or that there is none. */
+/* Returns true if the process has no name, and inv_process_set_awaited was not
+ * called. That function says that no name came in time, or that the process has
+ * none. */
 bool inv_process_awaits_name(const struct inv_process *p);
 void inv_process_set_awaited(struct inv_process *p);
-/* The process has unregistered its name. */
+/* Call this when the process has unregistered its name. */
 void inv_process_unset_name(struct inv_process *p);
 
 #endif

@@ -72,7 +72,8 @@ static void add(struct inv_paths *p, struct inv_paths_frame *frame,
 		p->unsure++;
 }
 
-/* The process has exited, which ends all its open calls. */
+/* The process has exited: adds the calls around its innermost call to the
+ * profile, because these calls have ended, too. */
 static void add_around(struct inv_flow *f, const struct inv_item *it)
 {
 	const struct inv_calls *calls = inv_process_calls(f->exited);
@@ -212,7 +213,7 @@ void inv_profiling_sample(struct inv_flow *f, const struct inv_item *it)
 	inv_paths_add(p, s.frame, 1, s.ns);
 }
 
-/* --- how samples were taken ------------------------------------------------ */
+/* --- how samples were taken ----------------------------------------------- */
 
 void inv_profiling_sampling(struct inv_flow *f, const struct inv_item *it)
 {
@@ -225,7 +226,8 @@ void inv_profiling_sampling(struct inv_flow *f, const struct inv_item *it)
 		if (inv_cursor_int(f->cursor, &v[i]) || v[i] < 0)
 			return;
 	s = &f->nodes[it->node->number].sampling;
-	/* Notes of several threads can come in another order. */
+	/* Notes of several threads can come out of order. The numbers only
+	 * grow. */
 	for (unsigned i = 0; i < INV_SAMPLING_N; i++)
 		if (s->v[i] < (uint64_t)v[i])
 			s->v[i] = (uint64_t)v[i];

@@ -8,7 +8,7 @@ static const unsigned parts[INV_QUANTILES] = {
 	[INV_P50] = 500, [INV_P90] = 900, [INV_P99] = 990, [INV_P999] = 999
 };
 
-/* --- which keys belong together ---------------------------------------------- */
+/* --- which keys belong together ------------------------------------------- */
 
 static int by_key(const struct inv_tallied *a, const struct inv_tallied *b)
 {
@@ -19,14 +19,15 @@ static int by_key(const struct inv_tallied *a, const struct inv_tallied *b)
 	return rc ? rc : strcmp(a->node->name, b->node->name);
 }
 
-/* Times and values of another expression are not added up. */
+/* Compares what two counts measure. Times, and values of different expressions,
+ * are not added up. */
 static int by_measure(const struct inv_tallied *a, const struct inv_tallied *b)
 {
 	return strcmp(a->measure ? a->measure : "",
 		      b->measure ? b->measure : "");
 }
 
-/* Returns 0 if the ranks are added up. */
+/* Compares the keys of two ranks. Returns 0 if the ranks are to be added up. */
 static int compare(const struct inv_ranking_opts *o, const struct inv_rank *a,
 		   const struct inv_rank *b)
 {
@@ -71,7 +72,7 @@ static bool is_one_node(const struct inv_ranking_opts *o,
 	       (k->of == INV_COUNT_PROCESS && !o->kinds);
 }
 
-/* --- adding up --------------------------------------------------------------- */
+/* --- adding up ------------------------------------------------------------ */
 
 /*
  * Returns the name of a process, or an empty text if the name is unknown.
@@ -160,7 +161,7 @@ static int add_up(struct inv_ranking *r, const struct inv_ranking_opts *o)
 	return rc;
 }
 
-/* --- sorting ----------------------------------------------------------------- */
+/* --- sorting -------------------------------------------------------------- */
 
 static uint64_t value(const struct inv_rank *r, enum inv_rank_by by)
 {

@@ -20,7 +20,7 @@
  * 			... r.v[i].key->key, r.v[i].n, r.v[i].quantiles ...
  * 	inv_ranking_release(&r);
  *
- * It is valid until the next call of inv_tallies_item.
+ * The ranking is valid until the next call of inv_tallies_item.
  */
 enum inv_quantile {
 	INV_P50,
@@ -42,8 +42,8 @@ enum inv_rank_by {
 };
 
 struct inv_ranking_opts {
-	bool by_node;	 /* keys of several nodes are not added up. Processes
-			    never are, unless as kinds */
+	bool by_node;	 /* equal keys of different nodes are not added up.
+			    Processes are added up only if `kinds' is set */
 	bool nodes_only; /* add up all keys of a node: the result has one
 			    rank for each node */
 	bool kinds;	 /* processes of the same name are added up, such as
@@ -59,12 +59,13 @@ struct inv_rank {
 	/* The name of a process. Empty if the name is unknown, or if the key
 	 * is no process. */
 	char *name;
-	uint64_t processes; /* for kinds: how many were added up */
+	uint64_t processes; /* if `kinds' is set: how many were added up */
 	uint64_t n;	    /* events, or calls with and without time */
 	const struct inv_histogram *times; /* NULL: calls were counted, not
 					      timed */
 	uint64_t quantiles[INV_QUANTILES];
-	struct inv_histogram *sum; /* private: if several were added up */
+	struct inv_histogram *sum; /* private: the sum, if several keys
+				    * were added up */
 };
 
 struct inv_ranking {

@@ -29,8 +29,8 @@ void inv_requests_init(struct inv_requests *r, size_t memory)
 	memset(r, 0, sizeof(*r));
 	if (!memory)
 		memory = INV_REQUESTS_MEMORY;
-	/* Sent messages and processes get half of the memory each. The numbers
-	 * 32 and 16 are the bytes of the buckets of the hash tables. */
+	/* Half of the memory is for sent messages, half for processes. For each
+	 * of them, the hash tables also take 32 or 16 bytes for buckets. */
 	r->most_sent = memory / 2 / (sizeof(struct inv_sent) + 32) + 1;
 	r->most_parties = memory / 2 / (sizeof(struct inv_party) + 16) + 2;
 }
@@ -111,9 +111,9 @@ static const struct inv_turn *only_turn(struct inv_party *p, uint64_t label,
 }
 
 /*
- * The send event of a received message is missing. Finds an earlier event of its
- * sender in the same turn. If events were lost, this can be another turn, which
- * began with a message of the same number.
+ * The send event of a received message is missing. Finds an earlier event of
+ * the same turn of the sender, as the cause. If events were lost, finds none: a
+ * turn that was found could be another turn, which began with an equal serial.
  */
 static void received_orphan(struct inv_requests *r, const struct inv_seq *s,
 			    struct inv_cause *cause)
@@ -153,8 +153,8 @@ static void received(struct inv_requests *r, const struct inv_seq *s,
 		inv__sent_drop(r, x);
 }
 
-/* Returns true if a process received the serial Prev with another label, or
- * never received a message: then the event begins a request. */
+/* Returns true if the process received the serial Prev with another label, or
+ * never received a message. Then an event with this Prev begins a request. */
 static bool is_first(struct inv_party *p, uint64_t prev)
 {
 	struct inv_turn *t;
@@ -177,9 +177,9 @@ static bool has_received(struct inv_party *p)
 }
 
 /*
- * Finds the cause of an event of p whose Prev is not the serial of a message that
- * p received with this label. If there is none, the event begins a request, or
- * its cause is missing.
+ * Finds the cause of an event of p, if Prev is not the serial of a message with
+ * this label that p received. If no cause is found, the event begins a request,
+ * or its cause is missing.
  */
 static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 			struct inv_party *p, struct inv_cause *cause)
@@ -188,7 +188,7 @@ static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 	struct inv_sent *x;
 
 	if (orphan == INV_ORPHAN_LOST) {
-		/* The event must be the first event of its process. */
+		/* Certain only if it is the first event of its process. */
 		cause->certain = !s->prev && s->cur == p->clock + 1;
 		if (!cause->certain)
 			cause->orphan = orphan;
@@ -200,14 +200,14 @@ static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 	}
 	x = inv__sent_find_to(r, s->label, p->key, s->prev);
 	if (x && !x->others && !x->repeated && x->origin.request) {
-		/* The event `receive' of this message is missing. */
+		/* The receive event of this message is missing. */
 		follow(cause, &x->origin, false);
 		cause->orphan = orphan;
 		inv__sent_drop(r, x);
 	} else if (x || has_received(p) || r->counts.forgotten) {
 		cause->orphan = orphan;
 	}
-	/* If neither is true, Prev may come from a request that was not
+	/* In all other cases, Prev may come from a request that was not
 	 * recorded. */
 }
 

@@ -84,7 +84,8 @@ struct inv_requests {
 	struct inv_sent *sent_to;
 	struct inv_request_node *nodes;
 	uint32_t n_nodes;
-	/* the changes that the last added event has made */
+	/* the id of the last added event, and the fields that
+	 * inv_requests_show sets to this id */
 	uint64_t id;
 	uint64_t *shows[3];
 };

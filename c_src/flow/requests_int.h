@@ -84,8 +84,8 @@ struct inv_sent {
 	bool by_to;	 /* the message is also in the table by receiver */
 	bool repeated;	 /* several messages had this key */
 	uint32_t more;	 /* further messages with the same key */
-	uint32_t others; /* in the table by receiver: further messages with the
-			  * same key */
+	uint32_t others; /* further messages that are equal in inv_sent_to_key;
+			  * the table by receiver has only the first */
 	UT_hash_handle hh;
 	UT_hash_handle hh_to;
 };
@@ -101,11 +101,11 @@ struct inv_party *inv__party_get(struct inv_requests *r, uint64_t key);
 
 void inv__parties_release(struct inv_requests *r);
 
-/* Begins a turn, which replaces the oldest. */
+/* Begins a turn of p, which replaces the oldest turn of p. */
 struct inv_turn *inv__turn_add(struct inv_party *p, const struct inv_seq *s,
 			       uint64_t serial);
 
-/* Returns the i-th last turn, from 0, or NULL. */
+/* Returns the turn that began i turns before the newest, or NULL. */
 static inline struct inv_turn *inv__turn_past(struct inv_party *p, unsigned i)
 {
 	struct inv_turn *t =
@@ -129,15 +129,10 @@ bool inv__turn_is_tagged(const struct inv_turn *t, uint64_t prev);
 struct inv_turn *inv__turn_find(struct inv_party *p, uint64_t label,
 				uint64_t prev);
 
-/*
- * Both functions return a message that was not received yet, or NULL:
- * inv__sent_find the message that the event s received, inv__sent_find_to the
- * first message with this receiver and number.
- */
 
 /* Both functions return a message that was not received yet, or NULL. The
- * first returns the message that the event s received, the second the first
- * message with this receiver and number. */
+ * first returns the message that the event s receives. The second returns the
+ * first message with this label, receiver and Cur. */
 struct inv_sent *inv__sent_find(const struct inv_requests *r,
 				const struct inv_seq *s);
 struct inv_sent *inv__sent_find_to(const struct inv_requests *r, uint64_t label,

@@ -63,8 +63,9 @@ struct inv_turn *inv__turn_add(struct inv_party *p, const struct inv_seq *s,
 }
 
 /*
- * After a process has spawned another one on its own node, the VM stores a
- * tagged integer as the number that it has received last: 16 * N + 15.
+ * When a process has spawned another process on its own node, the VM takes the
+ * tagged form of the serial N as the serial that the parent received last:
+ * 16 * N + 15.
  */
 #define TAGGED(n) ((n)*16 + 15)
 #define TAGGED_MAX ((UINT64_MAX - 15) / 16)

@@ -34,7 +34,8 @@ struct inv_sent *inv__sent_find_to(const struct inv_requests *r, uint64_t label,
 	return x;
 }
 
-/* The table by receiver has only the first of messages with equal keys. */
+/* Adds x to the table by receiver. If an earlier message has an equal key, only
+ * counts x there. */
 static int add_sent_to(struct inv_requests *r, struct inv_sent *x)
 {
 	struct inv_sent *other =
@@ -51,9 +52,9 @@ static int add_sent_to(struct inv_requests *r, struct inv_sent *x)
 	return 0;
 }
 
-/* Another message has the same key as x. It is not known which of the two is
- * received first. But if both follow from the same event, this event is a cause
- * of whatever is received. */
+/* Another message has the same key as x. It is not known which of the two
+ * messages is received first. But if both follow from the same event, this
+ * event is a cause of both receive events. */
 static void repeat_sent(struct inv_requests *r, struct inv_sent *x,
 			const struct inv_origin *before)
 {

@@ -21,7 +21,7 @@ uint64_t inv_seq_home(const struct inv_node *node)
 
 /* --- pids ----------------------------------------------------------------- */
 
-/* Returns the hash of the name of the node in tok: a pid, a port or a
+/* Returns the hash of the name of the node in tok, which is a pid, a port or a
  * reference. */
 static uint64_t node_of(const struct inv_item *it, const struct inv_token *tok)
 {
@@ -106,7 +106,7 @@ uint64_t inv__seq_token(const struct inv_item *it, const struct inv_token *tok)
 	case INV_TOK_END:
 		return inv__seq_mix(h, tok->of);
 	default:
-		/* The length of a list can be unknown. */
+		/* A list has no further fields: its length can be unknown. */
 		return inv__seq_mix(h, 0);
 	}
 }
@@ -150,7 +150,8 @@ static enum inv_seq_signal classify(struct inv_cursor *c,
 	if (!inv_token_is(&tok, "EXIT") || arity != 3 ||
 	    inv_cursor_next(c, &tok))
 		return INV_SIGNAL_MESSAGE;
-	/* A process can send such a tuple about another process, too. */
+	/* An exit signal contains its sender. A process can also send such a
+	 * tuple as a message about another process. */
 	return tok.kind == INV_TOK_PID &&
 			       hash_pid(&tok, node_of(it, &tok)) == s->from ?
 		       INV_SIGNAL_EXIT :
@@ -222,7 +223,7 @@ bool inv__seq_to(struct inv_seq *s, const struct inv_item *it,
 		s->within = node == s->from_node;
 	} else if (tok->kind == INV_TOK_PORT && s->kind == INV_SEQ_SEND)
 		s->signal = INV_SIGNAL_PORT;
-	/* A spawn on another node is sent to the node. */
+	/* The receiver of a spawn on another node is the node's name. */
 	else if (tok->kind == INV_TOK_ATOM && s->kind == INV_SEQ_SEND &&
 		 memchr(tok->bytes, '@', tok->len))
 		s->signal = INV_SIGNAL_SPAWN_ARGS;

@@ -43,7 +43,7 @@ struct inv_seq {
 	uint64_t prev;
 	uint64_t cur;
 	uint64_t from;	    /* the process that sent or printed */
-	uint64_t from_node; /* inv_seq_node of its node */
+	uint64_t from_node; /* inv_seq_node of the node of `from' */
 	bool within; /* sender and receiver are known to be on one node */
 	uint64_t to; /* the process that received; 0 in a send to a name, an
 			alias, a node or a port */
@@ -63,9 +63,9 @@ uint64_t inv_seq_home(const struct inv_node *node);
 uint64_t inv_seq_pid(const struct inv_item *it, const struct inv_token *tok);
 
 /*
- * Reads the item's event, whose tag is seq_trace. c is any cursor. Returns
- * false if the event is not of seq_trace, or was cut; then nothing is known
- * about it.
+ * Reads the item's event, whose tag is seq_trace, with c, whose state does not
+ * matter. Returns false if the event is not of seq_trace, or was cut; then *s
+ * is undefined.
  */
 bool inv_seq_read(struct inv_seq *s, struct inv_cursor *c,
 		  const struct inv_item *it);

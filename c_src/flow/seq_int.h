@@ -8,7 +8,7 @@
 
 /* Private to the files that read seq_trace events. */
 
-/* Returns the hash of h and x: of equal h, different x have different hashes. */
+/* Returns the hash of h and x. If only x differs, the hashes differ. */
 static inline uint64_t inv__seq_mix(uint64_t h, uint64_t x)
 {
 	h = h * UINT64_C(0x9e3779b97f4a7c15) + x;
@@ -30,19 +30,19 @@ static inline unsigned inv__seq_bucket(const void *numbers, size_t n)
 	return (unsigned)h;
 }
 
-/* Returns the hash of a token of a label. Each kind of token has only some of the
- * fields. */
+/* Returns the hash of a token of a label. Hashes only the fields that a token
+ * of this kind has. */
 uint64_t inv__seq_token(const struct inv_item *it, const struct inv_token *tok);
 
-/* Set the fields of *s from the tokens. Return false if the event is not an
- * event of seq_trace. inv__seq_to needs only the first token. */
+/* Set the kind, the sender and the receiver in *s, each from the first token of
+ * its term. Return false if the event is not an event of seq_trace. */
 bool inv__seq_kind(struct inv_seq *s, const struct inv_token *tok);
 bool inv__seq_from(struct inv_seq *s, const struct inv_item *it,
 		   const struct inv_token *tok);
 bool inv__seq_to(struct inv_seq *s, const struct inv_item *it,
 		 const struct inv_token *tok);
 
-/* Like inv_seq_read, for any event that is a trace tuple. */
+/* Like inv_seq_read, for an event with any terms and encoding. */
 bool inv__seq_terms(struct inv_seq *s, struct inv_cursor *c,
 		    const struct inv_item *it);
 

@@ -32,8 +32,7 @@ static bool get_tuple(struct reader *r, uint32_t *n)
 	return true;
 }
 
-/* --- tokens that do not open a container, as the cursor returns them
- * ------------------ */
+/* --- simple tokens, as the cursor returns them ---------------------------- */
 
 static bool get_entry(const struct reader *r, uint64_t number,
 		      struct inv_token *tok)
@@ -126,9 +125,9 @@ static bool get_token(struct reader *r, struct inv_token *tok)
 	return get_coded(r, code, tok);
 }
 
-/* --- the event ------------------------------------------------------------- */
+/* --- the event ------------------------------------------------------------ */
 
-/* A label that is such a token, or a tuple of such tokens. */
+/* Reads a label that is a simple token, or a tuple of simple tokens. */
 static bool label(struct reader *r, const struct inv_item *it, uint64_t *hash)
 {
 	struct inv_token tok;
@@ -174,7 +173,7 @@ static bool kind_and_serial(struct reader *r, struct inv_seq *s)
 	       integer(r, &s->prev) && integer(r, &s->cur);
 }
 
-/* The receiver is a process, a port, a name, or {Name,Node}. */
+/* Reads the receiver: a process, a port, a name, or {Name,Node}. */
 static bool receiver(struct reader *r, struct inv_seq *s,
 		     const struct inv_item *it)
 {

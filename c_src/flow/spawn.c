@@ -80,8 +80,8 @@ static uint64_t count(struct inv_cursor *c)
 
 /*
  * Reads the arguments of gen:init_it: [GenMod, Starter, Parent, Mod, Args,
- * Options], or with a Name, which is a tuple, before Mod. gen_event has no
- * callback module.
+ * Options]. A tuple with the name can be before Mod. gen_event has no callback
+ * module.
  */
 static void put_gen(struct inv_buf *out, struct inv_cursor *c,
 		    const struct inv_print_opts *w)
@@ -94,7 +94,7 @@ static void put_gen(struct inv_buf *out, struct inv_cursor *c,
 	if (!open_list(c) || !read_atom(c, &gen, copies[0]) || !skip(c, 2))
 		return;
 	if (!read_atom(c, &mod, copies[1])) {
-		/* {local,Name}, {global,Name} or {via,Module,Name} */
+		/* Skips {local,Name}, {global,Name} or {via,Module,Name}. */
 		if (inv_cursor_leave(c, 2) || !read_atom(c, &mod, copies[1]))
 			return;
 	}

@@ -18,21 +18,22 @@
 #include "log/utf8.h"
 #include "term/print.h"
 
-/* The hash table's key is the number of the node, what is counted, the text of the
- * key, and the measure. */
+/* An entry of the hash table. */
 struct inv_tally_entry {
 	struct inv_tallied row; /* first: inv_tallies_next casts */
 	UT_hash_handle hh;
 	bool stored;
 	size_t id_len;
-	/* The number of the node (4 bytes), enum inv_count_of (1), the key as
-	 * Erlang prints it, with a 0, and the measure, if any. */
+	/* The key of the hash table: the number of the node (4 bytes), enum
+	 * inv_count_of (1 byte), the counted key as Erlang prints it, with a 0,
+	 * and the measure unless it is NULL. */
 	char id[];
 };
 
 #define ID_HEAD 5u
 
-/* The expression of a log. */
+/* The expression whose values the histograms of a log have
+ * (INV_NOTE_MEASURE). */
 struct inv_tally_measure {
 	struct inv_tally_measure *next;
 	uint32_t feed;
@@ -73,13 +74,13 @@ void inv_tallies_release(struct inv_tallies *t)
 	t->cursor = NULL;
 }
 
-/* --- reading ----------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
 /* Reads the key of a note, and appends it as Erlang prints it. */
 static bool read_key(struct inv_tallies *t, const struct inv_item *it,
 		     struct inv_tallied *k, struct inv_buf *b)
 {
-	/* Values are often texts. */
+	/* Counted values are often strings, which are printed as text. */
 	const struct inv_print_opts w = {
 		.style = k->of == INV_COUNT_VALUE ||
 					 k->of == INV_COUNT_EXCEPTION ?
@@ -154,7 +155,8 @@ static int set_count(struct inv_tallies *t, struct inv_tallied *k)
 {
 	uint64_t n;
 
-	/* Notes of several threads can come in another order. */
+	/* Notes of several threads can come out of order. A count only
+	 * grows. */
 	if (get(t, &n) && k->n < n)
 		k->n = n;
 	return 0;

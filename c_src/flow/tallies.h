@@ -10,10 +10,11 @@
 #include "log/item.h"
 
 /*
- * The counts in the logs of sessions that count (INV_NOTE_COUNT in
- * abi/event.h), and the histograms in those of sessions that time calls or
- * measure values (INV_NOTE_TIMES, INV_NOTE_BUCKETS, INV_NOTE_MEASURE). A later count of the same key of a node
- * replaces the earlier one. flow/ranking.h adds up nodes, and sorts.
+ * The counts in the logs of sessions that count events (INV_NOTE_COUNT in
+ * abi/event.h), and the histograms in the logs of sessions that time calls or
+ * measure values (INV_NOTE_TIMES, INV_NOTE_BUCKETS, INV_NOTE_MEASURE). A later
+ * count replaces an earlier count of the same key on the same node.
+ * flow/ranking.h adds up the counts of several nodes, and sorts them.
  */
 struct inv_tally_entry;
 struct inv_tally_measure;
@@ -29,20 +30,21 @@ struct inv_tallies {
 /* A count of a key of a node. */
 struct inv_tallied {
 	const struct inv_node *node;
-	const char *key; /* as Erlang prints it; empty for total and others */
+	const char *key; /* as Erlang prints it; empty: the key is [] */
 	uint64_t n;
 	struct inv_histogram *times; /* NULL: calls were counted, not timed */
-	const char *measure; /* the expression of whose values the histogram
-				is, or NULL: of times, in ns */
+	const char *measure; /* the expression whose values are in the
+				histogram; NULL: it has times, in ns */
 	enum inv_count_of of;
-	uint8_t kind;		 /* of a process or port: INV_TOK_PID or
-				    INV_TOK_PORT */
+	uint8_t kind;		 /* if the key is a process or port:
+				    INV_TOK_PID or INV_TOK_PORT */
 	uint64_t number, serial; /* of a process or port */
 	/* When the count was first and last noted, in Erlang monotonic time. */
 	int64_t first_ns, last_ns;
 };
 
-/* t must be all zero. Returns 0 or INV_ENOMEM; release it in both cases. */
+/* t must be all zero. Returns 0 or INV_ENOMEM. Call inv_tallies_release in both
+ * cases. */
 int inv_tallies_init(struct inv_tallies *t);
 void inv_tallies_release(struct inv_tallies *t);
 
@@ -53,7 +55,7 @@ int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it);
 /* Returns how many counts there are. */
 size_t inv_tallies_n(const struct inv_tallies *t);
 
-/* Returns true if any count has times. */
+/* Returns true if at least one count has times. */
 bool inv_tallies_timed(const struct inv_tallies *t);
 
 /* Returns the count after `row', or the first count if `row' is NULL. Returns

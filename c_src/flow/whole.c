@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Moves the cursor to the first term of the call. */
+/* Moves the cursor behind the terms of the end's event, to the call. */
 static bool skip_event(struct inv_cursor *c, const struct inv_event *ev)
 {
 	struct inv_token tok;
@@ -30,7 +30,8 @@ static void set_event(struct inv_whole_call *w, struct inv_cursor *c,
 	w->event.terms = ev->terms + begin;
 	w->event.len = ev->len - begin;
 	w->event.dict = ev->dict;
-	/* The tracee and the payload; what follows is the ms_result. */
+	/* Skips the tracee and the payload. A term after them is the result of
+	 * the match spec. */
 	w->has_event = !inv_cursor_skip(c);
 	if (w->has_event && inv_cursor_skip(c))
 		w->has_event = false;

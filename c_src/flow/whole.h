@@ -9,19 +9,21 @@
 #include "term/cursor.h"
 
 /*
- * A call in the record of its end (INV_EV_WHOLE): how long the call took, and
- * the event of its beginning, if this event has no record.
+ * A call as the record of its end contains it (INV_EV_WHOLE): how long the call
+ * took and, if the call's beginning has no record of its own, the event of the
+ * beginning.
  */
 struct inv_whole_call {
-	size_t begin; /* offset of these terms in those of the end's event */
+	size_t begin; /* where the call begins, in the terms of its end */
 	int64_t duration_ns;
 	int64_t self_ns;
 	uint32_t depth;
 	bool has_event;
-	struct inv_event event; /* its terms are in those of the end's event */
+	struct inv_event event; /* its terms are a part of the terms of the
+				 * end's event */
 };
 
-/* Reads the call. Returns false if the event has none, or if it is invalid. */
+/* Reads the call. Returns false if the event contains no valid call. */
 bool inv_whole_read(struct inv_whole_call *w, struct inv_cursor *c,
 		    const struct inv_event *ev);
 

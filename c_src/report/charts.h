@@ -10,19 +10,20 @@
 
 /*
  * The slowest requests with their hops, for sequence charts. While requests
- * run, the hops of at most INV_CHARTS_LIVE requests are collected. The request
- * without an event for the longest time then makes room for a new one, and is
- * kept if it is one of the INV_CHARTS_KEPT slowest so far.
+ * run, the hops of at most INV_CHARTS_LIVE requests are collected. If there are
+ * more, the collection of the request without an event for the longest time
+ * ends. This request is kept if it is one of the INV_CHARTS_KEPT slowest so
+ * far.
  */
 #define INV_CHARTS_LIVE 128u
 #define INV_CHARTS_KEPT 20u
-/* Memory of the hops of a request. */
+/* The bound of the memory for the hops of one request. */
 #define INV_CHARTS_MEMORY ((size_t)1 << 20)
 
 struct inv_chart {
 	uint64_t request;
 	int64_t first_ns, last_ns;
-	uint64_t used; /* when it had its last event */
+	uint64_t used; /* `clock' of struct inv_charts at its last event */
 	struct inv_hops hops;
 };
 

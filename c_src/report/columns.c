@@ -9,7 +9,7 @@
 #include "sink/duration.h"
 #include "sink/fit.h"
 
-/* A cell that is wider does not widen its column. */
+/* A column has at most this width, even if a cell is wider. */
 #define WIDEST 60u
 
 static void make_visible(struct inv_buf *b, size_t from)

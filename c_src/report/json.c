@@ -61,7 +61,7 @@ static void put_mfa(struct writer *w, uint32_t function)
 		 function ? w->r->cast->functions[function - 1].mfa : 0);
 }
 
-/* Writes a time in ns since the begin. */
+/* Writes a time, in ns since begin_ns. */
 static void put_at(struct writer *w, const char *key, int64_t ts_ns)
 {
 	inv_json_int(w->j, key,
@@ -141,8 +141,8 @@ static void recorded(struct writer *w)
 
 /* --- calls ---------------------------------------------------------------- */
 
-/* Writes [from, to, n] for each range of values that has any; the ranges are
- * quarters of powers of two. */
+/* Writes [from, to, n] for each range with at least one value. Each power of
+ * two has four ranges. */
 static void put_histogram(struct writer *w, const struct inv_histogram *h)
 {
 	const uint32_t step = INV_BUCKETS / 4;
@@ -231,7 +231,8 @@ static void calls(struct writer *w)
 	inv_json_uint(w->j, "functions", r->functions.n + r->functions.pruned);
 	inv_json_close(w->j, '}');
 	open_rows(w, "functions");
-	/* Those with failures are all there, so that failures add up. */
+	/* All functions with failures are written, so that the failures in the
+	 * object add up to their total. */
 	for (size_t i = 0; i < r->functions.n; i++)
 		if (i < ROWS || r->functions.rows[i].v[INV_FUNCTION_FAILED])
 			put_function(w, &r->functions.rows[i], false);

@@ -9,13 +9,13 @@
 
 /*
  * Rows with a key, whose values are added up: functions, kinds of processes,
- * mailboxes. Memory is bounded: if there are `most' rows, the half of them with
- * the lowest first value becomes part of `others'. A key that comes again after
- * that begins a new row.
+ * mailboxes. Memory is bounded: if there are `most' rows, the half of the rows
+ * whose first values are lowest becomes part of `others'. If the key of such a
+ * row comes again, it begins a new row.
  */
 #define INV_KEYED_PARTS 4
 #define INV_KEYED_VALUES 9
-/* This value is the maximum of what is added, and the others are sums. */
+/* The value with this index is a maximum. All other values are sums. */
 #define INV_KEYED_MAX (INV_KEYED_VALUES - 1)
 
 struct inv_keyed_row {
@@ -49,8 +49,9 @@ struct inv_keyed_row *inv_keyed_get(struct inv_keyed *t,
 /* Adds a time to the histogram of the row. Returns 0 or INV_ENOMEM. */
 int inv_keyed_time(struct inv_keyed_row *row, uint64_t ns);
 
-/* Sorts the rows by a value, the highest first; equal rows by another value.
- * Afterwards inv_keyed_get must not be called. */
+/* Sorts the rows by the value `by', the highest first. Rows that are equal in
+ * it are sorted by the value `then'. Afterwards inv_keyed_get must not be
+ * called. */
 void inv_keyed_sort(struct inv_keyed *t, unsigned by, unsigned then);
 
 #endif

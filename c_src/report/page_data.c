@@ -18,8 +18,8 @@
 struct writer {
 	struct inv_report *r;
 	struct inv_json *j;
-	uint32_t *places; /* places[i] is where lane i is, from 1; 0: it is
-			     left out */
+	uint32_t *places; /* places[i] is the place of lane i, from 1; 0: the
+			     lane is left out */
 	uint32_t *names;  /* names[i] is the place of function i, from 1 */
 	uint32_t n_names;
 };
@@ -129,7 +129,7 @@ static uint64_t put_slices(struct writer *w)
 	return n;
 }
 
-/* The names of the functions of slices, in the order of their places. */
+/* Writes the names of the functions of slices, in the order of their places. */
 static void put_names(struct writer *w)
 {
 	const struct inv_cast *cast = w->r->cast;
@@ -216,7 +216,8 @@ static bool is_wide(const struct inv_paths *p, const struct inv_paths_frame *f)
 	       f->total_ns >= inv_paths_root(p)->total_ns / PARTS;
 }
 
-/* Frames as [name, depth, total, itself, calls], each before those below it. */
+/* Writes frames as [name, depth, total, itself, calls], each frame before the
+ * frames below it. */
 static void put_frames(struct writer *w, const struct inv_paths *p)
 {
 	const struct inv_paths_frame *f = NULL;

@@ -28,7 +28,8 @@ static uint64_t counter(const struct inv_cell *c)
 	return (uint64_t)integer(c);
 }
 
-/* A time that a damaged log made negative counts as 0. */
+/* Returns the time in a cell. In a damaged log a time can be negative, and
+ * counts as 0. */
 static uint64_t duration(const struct inv_cell *c)
 {
 	int64_t ns = integer(c);
@@ -585,7 +586,8 @@ bool inv_report_is_loss(const struct inv_report *r,
 	return len != strlen(limit) || memcmp(reason, limit, len) != 0;
 }
 
-/* Events after the limit of a recording are no loss. */
+/* Subtracts events that came after the limit of a recording from the losses of
+ * the nodes. */
 static void subtract_limit(struct inv_report *r)
 {
 	for (size_t i = 0; i < r->losses.n; i++)

@@ -18,13 +18,13 @@
 
 /*
  * A report: the first answers about logs. It takes the rows of all tables
- * (table/rows.h), so its numbers are those of `inviso sql'. Its memory is bounded:
- * it adds up, and keeps single calls, processes and requests only if they are among
- * the slowest or the busiest.
+ * (table/rows.h), so its numbers are those of `inviso sql'. Its memory is
+ * bounded: it adds up rows, and keeps a single call, process or request only if
+ * this is among the slowest or busiest ones.
  */
 
-/* How many functions, and kinds of processes, mailboxes and pairs of kinds, have
- * sums of their own. */
+/* How many functions, and kinds of processes, mailboxes and pairs of kinds,
+ * have sums of their own. */
 #define INV_REPORT_FUNCTIONS 4096u
 #define INV_REPORT_KEYS 65536u
 #define INV_REPORT_REASONS 1024u
@@ -65,7 +65,7 @@ struct inv_report_text {
 	size_t n;
 };
 
-/* A call. Its texts are behind the struct. */
+/* A call. Its texts are directly after the struct in memory. */
 struct inv_report_call {
 	struct inv_top_entry top; /* the value is the duration */
 	int64_t ts_ns;
@@ -121,17 +121,18 @@ struct inv_report {
 	const struct inv_cast *cast;
 	uint64_t events;
 	int64_t begin_ns, end_ns; /* begin_ns > end_ns: there is nothing */
-	/* keys: the word of the tag, that of the node */
+	/* keys: the word of the tag, and the word of the node */
 	struct inv_keyed tags;
-	/* keys: the word of the node, that of the reason */
+	/* keys: the word of the node, and the word of the reason */
 	struct inv_keyed losses;
 	struct inv_keyed functions; /* key: the number of the function */
 	/* keys: words of node and name */
 	struct inv_keyed kinds;
-	/* keys: words of node and name; without a name, number, and serial and
-	 * kind of the process (inv_report_mailbox) */
+	/* keys: words of node and name. If the process has no name: its number,
+	 * and its serial and kind (inv_report_mailbox) */
 	struct inv_keyed mailboxes;
-	/* keys: words of the sender's node and name, the receiver's */
+	/* keys: words of the sender's node and name, and of the receiver's node
+	 * and name */
 	struct inv_keyed flows;
 	struct inv_keyed exits; /* key: hash of the reason, which is `text' */
 	struct {

@@ -90,7 +90,7 @@ static void process_cell(struct writer *w, uint32_t process)
 	inv_columns_next(&w->c);
 }
 
-/* A time that may be unknown. */
+/* Adds a cell with a time, which may be unknown. */
 static void time_cell(struct writer *w, bool known, uint64_t ns)
 {
 	if (known)
@@ -241,7 +241,7 @@ static void histogram(struct writer *w)
 {
 	const struct inv_keyed_row *f = w->r->functions.rows;
 
-	/* A few times say more than their histogram. */
+	/* A histogram of only a few times is not useful. */
 	if (!w->r->functions.n || !f->times || f->times->n < DRAWN_MIN)
 		return;
 	section(w, "Times of ");

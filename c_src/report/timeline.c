@@ -6,9 +6,9 @@
 
 #include "base/err.h"
 
-/* The length of a bin at first. */
+/* The first length of a bin. */
 #define BIN_NS 1000
-/* At most this long: the sum of all bins is a 64-bit number. */
+/* The maximum length of a bin: the sum of all bins must fit into 64 bits. */
 #define BIN_MAX_NS ((int64_t)1 << 53)
 #define SLOTS (2 * INV_TIMELINE_LANES)
 #define NO_LANE UINT32_MAX
@@ -53,8 +53,8 @@ static void halve(uint32_t *bins)
 	       INV_TIMELINE_BINS / 2 * sizeof(*bins));
 }
 
-/* Returns the number of the bin. Makes the bins longer if the time is after the
- * last one. */
+/* Returns the number of the time's bin. Makes the bins longer if the time is
+ * after the last bin. */
 static uint32_t bin_of(struct inv_timeline *t, int64_t ts_ns)
 {
 	uint64_t at;

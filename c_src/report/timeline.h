@@ -10,13 +10,14 @@
 #include "table/cast.h"
 
 /*
- * What happened when, in bounded memory: events in equal parts of the time
- * (bins), for all processes and for each process (lane), and the longest calls
- * and garbage collections (slices). The length of a bin doubles when an event
- * comes after the last bin.
+ * What happened when, in bounded memory. The time is divided into bins of equal
+ * length, for which events are counted: of all processes together, and of each
+ * process (lane). The longest calls and garbage collections are kept as slices.
+ * The length of the bins doubles when an event comes after the last bin.
  */
 #define INV_TIMELINE_BINS 512u
-/* The events of further processes are counted in `all' only. */
+/* At most this many processes have a lane. The events of other processes are
+ * counted only in `all'. */
 #define INV_TIMELINE_LANES 4096u
 #define INV_TIMELINE_SLICES 30000u
 
@@ -53,14 +54,15 @@ struct inv_timeline {
 	struct inv_timeline_lane *lanes;
 	uint32_t n_lanes;
 	struct inv_top slices;
-	uint64_t unlaned; /* slices of processes without a lane */
+	uint64_t unlaned; /* how many slices had no lane */
 	/* private */
 	uint32_t *slots;   /* hash table of lanes, from 1 */
 	uint32_t *lane_of; /* by the number of the process in inv_cast */
 	uint32_t n_lane_of;
 };
 
-/* Return 0 or INV_ENOMEM. Release it in both cases. */
+/* All functions that return an int return 0 or INV_ENOMEM. Call
+ * inv_timeline_release in both cases. */
 int inv_timeline_init(struct inv_timeline *t);
 void inv_timeline_release(struct inv_timeline *t);
 

@@ -15,7 +15,7 @@ void inv_top_release(struct inv_top *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Returns true if a is the lower one, which is given up first. */
+/* Returns true if a is lower than b, and so is removed before b. */
 static bool is_lower(const struct inv_top_entry *a,
 		     const struct inv_top_entry *b)
 {

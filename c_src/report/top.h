@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /*
- * The entries with the highest values, of any number. An entry is a struct,
- * allocated with malloc, whose first member is a struct inv_top_entry.
+ * Keeps the entries with the highest values. An entry is a struct, allocated
+ * with malloc, whose first member is a struct inv_top_entry.
  */
 struct inv_top_entry {
 	int64_t value;
-	uint64_t order; /* of equal values, the lowest order is kept */
+	uint64_t order; /* if values are equal, lower orders are kept */
 };
 
 struct inv_top {
@@ -27,8 +27,8 @@ struct inv_top {
 /* Frees all entries. */
 void inv_top_release(struct inv_top *t);
 
-/* Counts the value as seen. Returns true if an entry with the value belongs to
- * the highest ones so far. */
+/* Counts the value in `seen'. Returns true if an entry with this value is among
+ * the `most' highest ones so far. */
 static inline bool inv_top_admits(struct inv_top *t, int64_t value)
 {
 	t->seen++;
@@ -36,8 +36,9 @@ static inline bool inv_top_admits(struct inv_top *t, int64_t value)
 }
 
 /*
- * Adds an entry that was admitted, in place of the lowest one if there are
- * `most' entries. Returns 0, and then owns the entry, or INV_ENOMEM.
+ * Adds an entry for which inv_top_admits has returned true. If there are `most'
+ * entries, replaces the lowest one. Returns 0 or INV_ENOMEM. After 0, t owns
+ * the entry.
  */
 int inv_top_add(struct inv_top *t, void *entry);
 

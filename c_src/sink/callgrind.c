@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The profile format of Valgrind's callgrind. A path gives the cost of its
- * last function, and the cost of each call from this function. The events are
- * ns, and calls or samples. Functions have no lines, so each line is 0.
+ * The profile format of Valgrind's callgrind. For each path, the file has the
+ * cost of its last function, and the cost of each call from this function. The
+ * cost is in ns, and in calls or samples. Line numbers are unknown, so each is
+ * 0.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -57,7 +57,8 @@ static struct inv_ctf_stream *add(struct ctf *x, const struct inv_node *node)
 	return inv_ctf_stream_init(st, x->dir, node, x->uuid) ? NULL : st;
 }
 
-/* Returns NULL if there is no memory; s->err then says so. */
+/* Returns the stream of the node. If there is no memory, returns NULL and sets
+ * the sink's err. */
 static struct inv_ctf_stream *stream_of(struct ctf *x,
 					const struct inv_node *node)
 {
@@ -95,7 +96,7 @@ static int print(struct ctf *x)
 	return must(inv_term_print(x->sink.cursor, &x->text, &x->sink.print));
 }
 
-/* Returns the name that the events showed. */
+/* Returns the name of the process that earlier events showed. */
 static struct inv_process_name shown_name(const struct inv_item *it,
 					  const struct inv_token *tok)
 {
@@ -103,8 +104,8 @@ static struct inv_process_name shown_name(const struct inv_item *it,
 
 	if (!it->facts)
 		return (struct inv_process_name){ 0 };
-	/* The flow's name is that of the tracee, which a seq_trace event does
-	 * not have. */
+	/* facts->name is the name of the tracee. A seq_trace event has no
+	 * tracee. */
 	if (it->ev.tag != INV_TAG_SEQ_TRACE)
 		return it->facts->name;
 	if (inv_flow_identify(it->facts->flow, it->node, it->ev.dict, tok, &id))
@@ -112,8 +113,8 @@ static struct inv_process_name shown_name(const struct inv_item *it,
 	return (struct inv_process_name){ 0 };
 }
 
-/* Writes the name in a ti file or, if it has none, the name that the events
- * showed. */
+/* Writes the name of the process from a ti file. If there is none, writes the
+ * name that earlier events showed. */
 static void put_name(struct inv_buf *out, const struct inv_item *it,
 		     const struct inv_token *tok)
 {
@@ -150,7 +151,8 @@ static int put_process(struct ctf *x, struct inv_buf *out,
 	return rc;
 }
 
-/* The label of the request or, in its place in the log, that of the token. */
+/* Writes the label of the request. If it has none, writes the label of the
+ * token, which the log has in the place of the tracee. */
 static int put_label(struct ctf *x, struct inv_buf *out,
 		     const struct inv_item *it)
 {
@@ -180,8 +182,8 @@ static void put_function(struct inv_buf *out, const struct inv_item *it)
 	put_i64(out, m ? (int64_t)m->arity : -1);
 }
 
-/* Begins the next string, if the class has it. Otherwise the term becomes a part
- * of the string before it. */
+/* Begins the next string, if the class of the event has one (`has'). Otherwise
+ * the next term is appended to the string before it. */
 static void next_string(struct ctf *x, struct inv_buf *out, bool has)
 {
 	if (has)
@@ -238,7 +240,7 @@ static int put_fields(struct ctf *x, struct inv_buf *out,
 	return rc;
 }
 
-/* A term of a trace port's file that is not a trace event. */
+/* Writes a term that is not a trace event, from the file of a trace port. */
 static int put_bare(struct ctf *x, struct inv_buf *out,
 		    const struct inv_event *ev)
 {
@@ -283,7 +285,7 @@ static void loss(struct inv_sink *s, const struct inv_item *it)
 {
 	struct inv_ctf_stream *st = stream_of(of(s), it->node);
 
-	/* What comes after a limit is not a loss. */
+	/* Events that came after a limit of the recording are not a loss. */
 	if (st && it->lost.reason != INV_LOSS_LIMIT)
 		inv_ctf_stream_lose(st, it->ts_ns, it->lost.n, &s->err);
 }

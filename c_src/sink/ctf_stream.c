@@ -80,7 +80,8 @@ int inv_ctf_append(const char *path, const struct inv_buf *b,
 	return rc;
 }
 
-/* Readers require that the time of a stream never goes back. */
+/* Returns the time to write for ts_ns. Readers require that the time of a
+ * stream never goes back. */
 static uint64_t place(struct inv_ctf_stream *st, int64_t ts_ns)
 {
 	if (ts_ns > 0 && (uint64_t)ts_ns > st->last_ns)
@@ -134,8 +135,8 @@ int inv_ctf_stream_lose(struct inv_ctf_stream *st, int64_t ts_ns, uint64_t n,
 	int rc = 0;
 
 	begin(st, ns);
-	/* Readers compare the counters of two packets, so the first packet has
-	 * no losses. */
+	/* Readers find losses by comparing the counters of two packets. So the
+	 * losses must not be in the first packet. */
 	if (!st->written)
 		rc = inv_ctf_stream_flush(st, err);
 	begin(st, ns);
@@ -173,8 +174,8 @@ static bool is_hidden(uint32_t c)
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || inv_char_hidden(c);
 }
 
-/* The longest escape, "…" and NUL, which may follow the last byte that is
- * within the bound. */
+/* How many bytes can follow the last byte within the bound: the longest escape,
+ * "…" and NUL. */
 #define REST 16
 
 void inv_ctf_text(struct inv_buf *b, const void *text, size_t len, size_t most)

@@ -13,8 +13,8 @@
 /*
  * Writes a stream file of the Common Trace Format (CTF 1.8), with the events of
  * one node. ctf_metadata.c describes its layout. Events are appended to a
- * packet in memory, and complete packets are appended to the file, which is
- * open only meanwhile.
+ * packet in memory, and complete packets are appended to the file. The file is
+ * open only while a packet is appended.
  */
 #define INV_CTF_MAGIC 0xc1fc1fc1u
 /* A packet of this size is complete. It can be larger by one event. */
@@ -42,8 +42,8 @@ void inv_ctf_stream_release(struct inv_ctf_stream *st);
 
 /*
  * Begins an event of the class `id'. The caller appends its fields to
- * st->packet and calls inv_ctf_stream_end, or removes the event with
- * inv_ctf_stream_cancel, to which it passes what this function has returned.
+ * st->packet and calls inv_ctf_stream_end. Or it removes the event with
+ * inv_ctf_stream_cancel, whose `begin' is the result of this function.
  */
 size_t inv_ctf_stream_event(struct inv_ctf_stream *st, uint16_t id,
 			    int64_t ts_ns);
@@ -62,8 +62,8 @@ int inv_ctf_append(const char *path, const struct inv_buf *b,
  * Appends a string, with a NUL. Control characters and those that a terminal
  * hides are replaced by an escape such as \x{0}, bytes that are not UTF-8 by
  * U+FFFD. After about `most' bytes the string is cut and ends with "…". The
- * empty string becomes "-", because babeltrace2 2.0.4 shows the value of another
- * event for an empty string.
+ * empty string becomes "-", because babeltrace2 2.0.4 shows the value of
+ * another event for an empty string.
  */
 void inv_ctf_text(struct inv_buf *b, const void *text, size_t len, size_t most);
 

@@ -5,9 +5,10 @@
 
 #define LINES_MAX 24u /* fits a screen of 24 lines with two lines of text */
 #define BAR 38u	      /* columns of the longest bar */
-#define GAP_MAX 2u    /* so many empty lines are drawn; "..." is for more */
+#define GAP_MAX 2u    /* more empty lines in a row become one line "..." */
 
-/* A line is a part of a block (abi/buckets.h), or several blocks. */
+/* A line stands for a part of a block (abi/buckets.h), or for several
+ * blocks. */
 struct scale {
 	uint32_t parts;	 /* how many lines a block takes; a divisor of
 			    INV_BUCKETS */

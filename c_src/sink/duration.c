@@ -7,7 +7,7 @@
  * times. */
 static const struct unit {
 	uint64_t from_ns;
-	uint64_t step_ns; /* one of the last decimal */
+	uint64_t step_ns; /* ns of one unit of the last decimal */
 	unsigned decimals;
 	const char *name;
 } units[] = {
@@ -44,7 +44,7 @@ void inv_duration_short(uint64_t ns, struct inv_buf *out)
 	uint64_t unit = 1;
 	unsigned i = 0;
 
-	/* 999.5 is rounded to 1000, which is one of the next unit. */
+	/* 999.5 would be rounded to 1000, so it gets the next unit. */
 	while (i < 3 && ns >= 999 * unit + (unit + 1) / 2) {
 		unit *= 1000;
 		i++;

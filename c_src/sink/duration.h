@@ -8,8 +8,8 @@
 
 /*
  * Appends a time in ns with a unit that suits its size, rounded: "12.3 us",
- * "4.87 ms", "1.250 s". Below a millisecond there is one decimal; printf would
- * be slower.
+ * "4.87 ms", "1.250 s". Times below a millisecond have one decimal. Faster than
+ * printf.
  */
 void inv_duration_put(int64_t ns, struct inv_buf *out);
 

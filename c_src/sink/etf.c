@@ -143,7 +143,7 @@ static void raw_term(struct inv_sink *s, const struct inv_event *ev)
 	inv_buf_put(s->out, ev->raw + head, ev->raw_len - head);
 }
 
-/* --- facts ------------------------------------------------------------------ */
+/* --- facts ---------------------------------------------------------------- */
 
 static void key(struct inv_buf *out, const char *name)
 {
@@ -162,7 +162,8 @@ static const char *const ends[] = {
 	[INV_CALL_EXIT] = "exit",
 };
 
-/* How many pairs call() writes. The pair that called() writes is not counted. */
+/* How many pairs of the map call() writes. The pair that called() writes is not
+ * among them. */
 #define CALL_PAIRS 6u
 
 static void call(struct inv_buf *out, const struct inv_call *c)
@@ -177,7 +178,7 @@ static void call(struct inv_buf *out, const struct inv_call *c)
 	key(out, c->certain ? "true" : "false");
 }
 
-/* Writes the function and arguments of a call that was kept. */
+/* Writes the function and arguments of a call, from the event that was kept. */
 static int called(struct inv_sink *s, const struct inv_event *ev,
 		  const struct inv_etf_home *home)
 {
@@ -208,7 +209,7 @@ static int facts(struct inv_sink *s, const struct inv_facts *f,
 	return kept ? called(s, c->event, home) : 0;
 }
 
-/* --- entries ---------------------------------------------------------------- */
+/* --- entries -------------------------------------------------------------- */
 
 static int etf_event(struct inv_sink *s, const struct inv_item *it)
 {

@@ -135,7 +135,7 @@ size_t inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
 }
 
 #define CONTINUED "        "
-/* Narrower terminals wrap lines themselves. */
+/* For a narrower terminal, lines are not wrapped here: it wraps them itself. */
 #define WRAP_MIN 20
 
 /* Returns how many bytes at p fit into width columns. */

@@ -26,29 +26,31 @@ void inv_fit_wrap(struct inv_buf *out, size_t from, unsigned width,
 /*
  * Lays out lines that are longer than width columns. If a bracket does not fit
  * into a line, each of its elements gets a separate line. The same applies to
- * brackets inside these elements if they still do not fit. An atom that begins a
- * tuple stays on the line of its bracket. The text is a line
- * of Erlang's or Elixir's terms; quotes are respected. Some lines can still be
- * longer. Returns 0 or INV_ENOMEM.
+ * brackets inside these elements if they still do not fit. An atom that begins
+ * a tuple stays on the line of the tuple's bracket. Each line has terms of
+ * Erlang or Elixir; brackets inside quotes do not count. Some lines can still
+ * be longer than width. Returns 0 or INV_ENOMEM.
  */
 int inv_fit_pretty(struct inv_buf *out, size_t from, unsigned width);
 
 /* Returns how many lines there are from byte `from' on. */
 size_t inv_fit_count(const struct inv_buf *out, size_t from);
 
-/* If there are more lines, keeps the first lines and the last line, and
- * replaces the other lines by a line with their number. */
+/* If more than `lines' lines are in out from byte `from' on, keeps the first
+ * ones and the last one, and replaces the others by a line with their
+ * number. */
 void inv_fit_first(struct inv_buf *out, size_t from, unsigned lines);
 
-/* Returns the length in bytes of the character, or colour escape sequence, at p,
- * and sets *columns to its width. Private to the files fit*.c. */
+/* Returns the length in bytes of the character, or colour escape sequence, at
+ * p, and sets *columns to its width. Private to the files fit*.c. */
 size_t inv__fit_character(const uint8_t *p, size_t n, unsigned *columns);
 
 /* Returns how many columns of a terminal the text takes. Escape sequences take
  * none. */
 unsigned inv_fit_columns(const void *text, size_t len);
 
-/* Pads the ASCII text from `from' to the end on the left. */
+/* Inserts spaces before the ASCII text that begins at `from', so that it has at
+ * least width columns. */
 void inv_fit_right(struct inv_buf *out, size_t from, size_t width);
 
 #endif

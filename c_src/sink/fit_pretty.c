@@ -38,7 +38,7 @@ struct layout {
 	size_t broken;	 /* how many brackets on the stack are broken into
 			  * lines */
 	size_t space;	 /* the last space outside of brackets in this line */
-	size_t unclosed; /* a quote or binary from here on has no end */
+	size_t unclosed; /* quotes and binaries from here on have no end */
 };
 
 static char closing(uint8_t c)
@@ -86,8 +86,8 @@ static size_t binary(const struct layout *l, size_t i)
 	return k < l->n ? k + 2 : 0;
 }
 
-/* Returns the place after the sigil at i, such as ~D[2026-11-25], or 0 if there is
- * none. */
+/* Returns the place after the sigil at i, such as ~D[2026-11-25], or 0 if there
+ * is none. */
 static size_t sigil(const struct layout *l, size_t i)
 {
 	size_t k = i + 3;
@@ -123,7 +123,7 @@ static size_t unit(struct layout *l, size_t i, size_t *columns)
 	return end - i;
 }
 
-/* Finds the columns of all brackets. */
+/* Computes `ends' of all brackets. */
 static void measure(struct layout *l)
 {
 	size_t column = 0, columns;
@@ -310,7 +310,7 @@ size_t inv_fit_count(const struct inv_buf *out, size_t from)
 	return n;
 }
 
-/* Returns the beginning of line n, from 0. */
+/* Returns where line n begins. Lines are numbered from 0. */
 static size_t line_at(const struct inv_buf *out, size_t from, size_t n)
 {
 	for (; n > 0; from++)

@@ -7,9 +7,10 @@
 #include "flow/hops.h"
 
 /*
- * Returns for each hop whether its receiver had another event between the send
- * event and the receive event. Such a message cannot be drawn as one row. The
- * caller frees the result. Returns NULL if there is no memory.
+ * Returns an array with an element for each hop. The element is true if the
+ * hop's receiver had another event between the send event and the receive
+ * event: such a message cannot be drawn in one row. The caller frees the array.
+ * Returns NULL if there is no memory.
  */
 bool *inv_hop_splits(const struct inv_hops *h);
 

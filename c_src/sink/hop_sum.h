@@ -28,11 +28,11 @@ struct inv_hop_sums {
 	const struct inv_hops *hops;
 	/* private */
 	uint32_t *seen; /* seen[i]: the value of n when process i was last
-			 * counted; 0: never. The nodes follow the processes. */
+			 * counted; 0: never. Elements for nodes follow. */
 	uint32_t n;	/* number of the current sum, from 1 */
 };
 
-/* Returns 0 or INV_ENOMEM; release it in both cases. */
+/* Returns 0 or INV_ENOMEM. Call inv_hop_sums_release in both cases. */
 int inv_hop_sums_init(struct inv_hop_sums *s, const struct inv_hops *h);
 void inv_hop_sums_release(struct inv_hop_sums *s);
 

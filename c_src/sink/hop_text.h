@@ -28,7 +28,7 @@ void inv_hop_aim_text(const struct inv_hops *h, const struct inv_hop *p,
 void inv_hop_what(const struct inv_hops *h, const struct inv_hop *p,
 		  struct inv_buf *out);
 
-/* Like the function above, with references shortened to #Ref. */
+/* Like inv_hop_what, with references shortened to #Ref. */
 void inv_hop_short(const struct inv_hops *h, const struct inv_hop *p,
 		   struct inv_buf *out);
 
@@ -42,7 +42,8 @@ static inline bool inv_hop_uncertain(const struct inv_hop *p)
 	return !p->certain || p->orphan;
 }
 
-/* Return the times of the hop, in ns, or -1 if they are not known. */
+/* Return the time from the send event to the receive event of the hop, and the
+ * time from then to the last event of its turn, in ns. -1: not known. */
 int64_t inv_hop_mailbox(const struct inv_hop *p);
 int64_t inv_hop_handler(const struct inv_hop *p);
 

@@ -87,7 +87,7 @@ struct process_key {
 	uint8_t name[INV_NAME_MAX];
 };
 
-/* Returns the length of the key, or 0 if the process is not in the cache. */
+/* Returns the length of the key, or 0 if the process must not be cached. */
 static size_t process_key(struct process_key *k, const struct inv_item *it,
 			  const struct inv_token *tok)
 {
@@ -208,7 +208,7 @@ static int derived(struct inv_json_sink *j, const struct inv_item *it)
 	}
 }
 
-/* Writes a term of a trace port's file that is not a trace event. */
+/* Writes a term that is not a trace event, from the file of a trace port. */
 static int bare(struct inv_json_sink *j, const struct inv_event *ev)
 {
 	int rc;
@@ -234,7 +234,8 @@ static void tag(struct inv_json_sink *j, const struct inv_event *ev)
 		inv_json_word(&j->w, "tag", text, len);
 }
 
-/* The end of a call is written with the arguments of the call. */
+/* Returns true if a value in the object is redacted. With the end of a call,
+ * the arguments of the call are written, too. */
 static bool is_redacted(const struct inv_item *it)
 {
 	const struct inv_call *call = it->facts ? it->facts->call : NULL;

@@ -119,8 +119,8 @@ static void put_plain(struct inv_buf *out, const struct inv_mfa *m)
 	inv_buf_commit(out, n);
 }
 
-/* Writes {M,F,[Args]} if the atoms are plain and the arguments are simple terms.
- * Then nothing in the text needs an escape. */
+/* Writes {M,F,[Args]} if the atoms are plain and the arguments are simple
+ * terms. Then nothing in the text needs an escape. */
 static bool simple_mfa(struct inv_json_sink *j, const struct inv_item *it)
 {
 	const struct inv_mfa *m = it->facts->mfa;
@@ -168,7 +168,7 @@ int inv_json_mfa(struct inv_json_sink *j, const struct inv_item *it)
 	inv_buf_putc(out, '}');
 	len = out->len;
 	inv_json_end(&j->w, begin);
-	/* If the text was escaped, the places are not valid. */
+	/* If escapes were inserted into the text, j->args is wrong. */
 	if (out->len != len + 1)
 		j->n_args = 0;
 	return rc;
@@ -182,7 +182,8 @@ static void copied_args(struct inv_json_sink *j)
 	uint8_t *w;
 
 	inv_json_open(&j->w, "args", '[');
-	/* A comma follows each argument in the payload, too. */
+	/* In the payload a comma or bracket follows each argument. args[i + 1]
+	 * is the place after it. */
 	w = inv_buf_reserve(out, all + (size_t)2 * j->n_args);
 	for (unsigned i = 0; w && i < j->n_args; i++) {
 		size_t len = j->args[i + 1] - 1 - j->args[i];

@@ -47,8 +47,8 @@ int inv_json_term(struct inv_json_sink *j, const char *key,
 		  const struct inv_token *tok);
 
 /*
- * Writes the process in tok as an object. `known' is the name of the process;
- * if `known' is NULL, it is the name that the flow has now.
+ * Writes the process in tok as an object. `known' is the name of the process.
+ * If `known' is NULL, writes the name that the flow has now.
  */
 void inv_json_process(struct inv_json_sink *j, const char *key,
 		      const struct inv_item *it, const struct inv_token *tok,

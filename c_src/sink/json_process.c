@@ -13,7 +13,8 @@ static void text(struct inv_json_sink *j, const char *key, const void *p,
 		inv_json_null(&j->w, key);
 }
 
-/* Writes the name in a ti file, or the name that the events showed. */
+/* Writes the name from a ti file, or else the name that earlier events
+ * showed. */
 static void name(struct inv_json_sink *j, const struct inv_item *it,
 		 const struct inv_identity *id)
 {
@@ -135,8 +136,8 @@ int inv_json_seq(struct inv_json_sink *j, const struct inv_item *it)
 	struct inv_cursor *c = j->sink.cursor;
 	struct inv_token tok;
 
-	/* {Kind, Serial, From, To, Message}; another form was printed as
-	 * payload. */
+	/* Reads {Kind, Serial, From, To, Message}. A payload of another form
+	 * was already written, as "payload". */
 	if (inv_event_tracee(&it->ev, c, &tok) ||
 	    inv_event_payload(&it->ev, c) || inv_cursor_next(c, &tok) ||
 	    tok.kind != INV_TOK_TUPLE || tok.count != 5 || inv_cursor_skip(c) ||

@@ -30,8 +30,8 @@ struct writer {
 	bool *seen;	   /* seen[i] is for process i */
 };
 
-/* Escapes all characters that can have a meaning for Mermaid or for HTML as
- * codes, #59; for a semicolon. */
+/* Replaces all characters that can have a meaning for Mermaid or for HTML by
+ * codes, such as #59; for a semicolon. */
 static void escape(const void *text, size_t len, struct inv_buf *out)
 {
 	const uint8_t *p = text, *end = p + len;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spans for OpenTelemetry: a span for each call that has ended, in a trace for
- * each outermost call; a span for each hop of a request, in a trace for each
- * request; and a span for each loss. Calls are written when they have ended,
- * requests at the end.
+ * Spans for OpenTelemetry. Each call that has ended is a span; an outermost
+ * call and the calls inside it are a trace. Each hop of a request is a span; a
+ * request is a trace. Each loss is a span. Calls are written when they have
+ * ended, requests at the end of the log.
  *
- * Identifiers are hashes of what they identify, so each run over the same logs has
- * the same ones.
+ * Identifiers are hashes of what they identify, so each run over the same logs
+ * writes the same identifiers.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ struct otlp {
 	struct inv_buf text;
 	struct inv_buf why;
 	uint64_t n_lost;
-	uint64_t seed; /* from the first item: the numbers of requests alone
-			  would be the same in all logs */
+	uint64_t seed; /* made from the first item; part of the identifiers of
+			  requests, whose numbers begin at 1 in each log */
 };
 
 static struct otlp *of(struct inv_sink *s)
@@ -320,7 +320,7 @@ static uint64_t hop_id(const struct inv_hop *p)
 	return id_of(HOP, p->request, p->send_id, p->receive_id);
 }
 
-/* Stores in which turn the event of a request happened. */
+/* Stores the turn in which the event of a request happened. */
 static void turn(struct otlp *o, const struct inv_item *it)
 {
 	const struct inv_hops *h = &o->requests.hops;

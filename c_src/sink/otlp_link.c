@@ -54,7 +54,8 @@ static void forget(struct inv_links *l, struct inv_links_party *p)
 	free(p);
 }
 
-/* Returns the process as the newest of the table, or NULL. */
+/* Makes the process the newest in the table, and returns it. NULL: no
+ * memory. */
 static struct inv_links_party *party(struct inv_links *l, uint64_t process)
 {
 	struct inv_links_party *p = find(l, process);
@@ -77,7 +78,8 @@ static struct inv_links_party *party(struct inv_links *l, uint64_t process)
 	return NULL;
 }
 
-/* Appends to an array of INV_LINKS_MAX elements, of which the oldest leaves. */
+/* Makes room for an element at the end of the array v. If the array already has
+ * INV_LINKS_MAX elements, removes the oldest one. */
 static void *push(void *v, uint32_t *n, size_t size)
 {
 	if (*n == INV_LINKS_MAX) {

@@ -5,7 +5,7 @@
 
 #include "base/version.h"
 
-/* A request has at most so many spans, and about so many bytes. */
+/* A request has at most this many spans, and about this many bytes. */
 #define SPANS 512u
 #define BYTES ((size_t)1 << 20)
 
@@ -50,7 +50,7 @@ static void put_bytes(uint8_t *w, uint64_t id)
 		w[i] = (uint8_t)(id >> (56 - 8 * i));
 }
 
-/* The n numbers of an identifier, in hexadecimal digits. */
+/* Writes the n numbers of an identifier, in hexadecimal digits. */
 static void hex(struct inv_json *w, const char *key, const uint64_t *id,
 		unsigned n)
 {
@@ -77,7 +77,8 @@ static void raw(struct inv_buf *out, uint32_t field, const uint64_t *id,
 	inv_proto_bytes(out, field, bytes, 8 * (size_t)n);
 }
 
-/* 64-bit numbers are strings in the JSON of protocol buffers. */
+/* Writes v as a string: the JSON form of protocol buffers has 64-bit numbers as
+ * strings. */
 static void long_text(struct inv_json *w, const char *key, int64_t v)
 {
 	inv_json_begin(w, key);
@@ -217,7 +218,8 @@ static bool is_given(const struct inv_spans *s, const char *key)
 	return false;
 }
 
-/* The node as a resource: its name without the host is the service. */
+/* Writes the node as a resource. The service is the node's name without the
+ * host. */
 static void resource(struct inv_spans *s, struct inv_buf *out,
 		     const struct inv_node *node)
 {

@@ -11,16 +11,17 @@
 #include "sink/otlp_link.h"
 
 /*
- * Writes spans of OpenTelemetry (OTLP), as JSON or as protocol buffers: requests
- * of a collector, ExportTraceServiceRequest, each with spans of one node. In JSON
- * each request is a line. Protocol buffers can be put together: the whole output
- * is one request, too.
+ * Writes spans of OpenTelemetry (OTLP), as JSON or as protocol buffers:
+ * requests to a collector (ExportTraceServiceRequest), each with spans of one
+ * node. In JSON each request is a line. In protocol buffers the requests follow
+ * each other, and together are also one valid request.
  *
  *	inv_spans_open(&w, node, &span);
  *	inv_spans_text(&w, "key", text, len);        any number of attributes
  *	inv_spans_close(&w, &span);
  *
- * A span is in a buffer of its node until there are enough for a request.
+ * Each node has a buffer, in which its spans wait until they are enough for a
+ * request.
  */
 struct inv_otlp_span {
 	uint64_t trace[2];
@@ -50,12 +51,14 @@ struct inv_spans_attribute {
 };
 
 /*
- * Takes requests instead of the output, and says more about the nodes. An
- * attribute here replaces the one that the node's resource has with this key.
+ * Receives requests, which are then not written to the output. Its attributes
+ * are added to the resource of each node. They replace attributes of the
+ * resource that have the same keys.
  */
 struct inv_spans_taker {
-	/* Returns 0 or an error with a message; then no more requests come.
-	 * NULL: requests are written to the output. */
+	/* Receives a request with this number of spans. Returns 0 or an error,
+	 * with a message in err; after an error it is not called again. NULL:
+	 * requests are written to the output. */
 	int (*take)(struct inv_spans_taker *t, const struct inv_buf *request,
 		    uint32_t spans, struct inv_err *err);
 	struct inv_spans_attribute *attributes;

@@ -27,7 +27,8 @@ static int open_special(struct inv_output *o, const char *path,
 	return 0;
 }
 
-/* The name of a directory may end with a slash. */
+/* Returns the length of path without slashes at its end: the path of a
+ * directory may have them. */
 static size_t name_len(const char *path)
 {
 	size_t n = strlen(path);
@@ -84,7 +85,7 @@ int inv_output_file(struct inv_output *o, const char *path, struct inv_err *err)
 	return rc;
 }
 
-/* A directory that cannot be read is not empty. */
+/* Returns true if the directory is empty, and false if it cannot be read. */
 static bool is_empty(const char *path)
 {
 	DIR *d = opendir(path);

@@ -43,8 +43,8 @@ int inv_output_file(struct inv_output *o, const char *path,
 /*
  * Creates an empty file with mode 0600, or a directory with mode 0700, for a
  * format that writes its files itself (sink/sink.h). The path of the new file
- * or directory is o->tmp. At `path' there may already be a regular file or,
- * with `directory', an empty directory.
+ * or directory is o->tmp. `path' may already exist: as a regular file or, if
+ * `directory' is true, as an empty directory.
  */
 int inv_output_path(struct inv_output *o, const char *path, bool directory,
 		    struct inv_err *err);
@@ -55,8 +55,8 @@ int inv_output_flush_if_full(struct inv_output *o, struct inv_err *err);
 
 /*
  * If complete is true, writes out the buffer and gives the file its final
- * name. Otherwise deletes the file, and an older file with the final name
- * stays.
+ * name. Otherwise deletes the file. Then an older file with the final name is
+ * not changed.
  */
 int inv_output_close(struct inv_output *o, bool complete, struct inv_err *err);
 

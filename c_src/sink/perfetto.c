@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A timeline for Perfetto. Each event of the log becomes one event of the
- * timeline that has the event's tag as its category, or, for the end of a slice,
- * as its annotation `end'. Other events of the timeline have neither.
+ * timeline. Its category is the tag of the log's event. If it is the end of a
+ * slice, the tag is its annotation `end' instead. All other events of the
+ * timeline have neither.
  *
  * 	call, return_from          the begin and the end of a slice on the track
  * 	                           of the process
@@ -180,7 +181,7 @@ static int instant(struct inv_perfetto *f, const struct inv_item *it,
 	return close_event(f, it, o, terms(f, it));
 }
 
-/* A term of a trace port's file that is not a trace event. */
+/* Writes a term that is not a trace event, from the file of a trace port. */
 static int bare(struct inv_perfetto *f, const struct inv_item *it)
 {
 	struct inv_pf_open o = open_event(f, it, INV_PF_INSTANT, f->track, 0);
@@ -192,8 +193,8 @@ static int bare(struct inv_perfetto *f, const struct inv_item *it)
 
 /* --- calls ---------------------------------------------------------------- */
 
-/* Annotates the event with the arguments of the call, and the value of its match
- * spec. */
+/* Annotates the event with the arguments of the call, and with the value that a
+ * match spec has added to it. */
 static int call_terms(struct inv_perfetto *f, const struct inv_event *ev,
 		      const struct inv_mfa *m)
 {
@@ -365,9 +366,10 @@ static struct inv_pf_sent *sent(struct inv_perfetto *f, uint64_t id)
 	return &f->sent[id % INV_PF_SENT];
 }
 
-/* Connects the event with the message from which it follows, or that follows from
- * it. An arrow goes from the earlier to the later of two events, so there is none
- * if the message would be received before it was sent. */
+/* Begins an arrow at a send event, or ends an arrow at a receive event.
+ * Perfetto draws an arrow from the earlier to the later of the two events. So
+ * there is no arrow if their times say that the message was received before it
+ * was sent. */
 static void connect(struct inv_perfetto *f, const struct inv_cause *c,
 		    bool sends, bool receives)
 {
@@ -417,7 +419,8 @@ static int label(struct inv_perfetto *f, const struct inv_item *it)
 	return 0;
 }
 
-/* Annotates with {Kind, Serial, From, To, Message}, and connects the event. */
+/* Annotates the event with {Kind, Serial, From, To, Message}, and connects it
+ * with other events. */
 static int message(struct inv_perfetto *f, const struct inv_item *it)
 {
 	static const enum inv_pf_key keys[] = {
@@ -497,8 +500,8 @@ static void new_request(struct inv_perfetto *f, const struct inv_item *it)
 
 /* --- before an event ------------------------------------------------------ */
 
-/* Finds the process of {Kind, Serial, From, To, Message}: the receiver for
- * 'receive', otherwise the sender. c is before the payload. */
+/* Reads the process in which {Kind, Serial, From, To, Message} happened: To if
+ * Kind is 'receive', otherwise From. c is before the payload. */
 static int party(struct inv_cursor *c, struct inv_token *tok)
 {
 	bool receive;
@@ -541,7 +544,12 @@ static void end_states(struct inv_perfetto *f)
 	p->collecting = p->in_state = false;
 }
 
-/* Ends the slices that the event ends in addition to its own slice. */
+/*
+ * Ends the slices that have no end event of their own. The begin or end of a
+ * call ends slices of calls that are no longer open. The events in and out end
+ * the slice of the process's state. The start of a garbage collection ends the
+ * slice of a collection whose end is missing.
+ */
 static void end_slices(struct inv_perfetto *f, const struct inv_item *it)
 {
 	const struct inv_facts *facts = it->facts;

@@ -13,8 +13,9 @@
 #include "sink/sink.h"
 
 /*
- * A timeline for ui.perfetto.dev and trace_processor: a Trace, whose packets are
- * written in the order of the items. Shared only by the files of this format:
+ * A timeline for ui.perfetto.dev and trace_processor: a Trace, whose packets
+ * are written in the order of the items. Shared only by the files of this
+ * format:
  *
  *	perfetto.c          what each event becomes
  *	perfetto_packet.c   packets, and names that have numbers
@@ -130,7 +131,8 @@ enum inv_pf_key {
 	X(EXITING, "exiting") \
 	X(COLLECTING, "collecting")
 
-/* The numbers of names. A tag has the same number as it has as a category. */
+/* The numbers of names. The name of a tag has the same number as the category
+ * of the tag. */
 enum inv_pf_name {
 	INV_PF_NAME_TAGS = INV_TAG_COUNT - 1,
 #define INV_PF_NAME_ENUM(name, text) INV_PF_NAME_##name,
@@ -140,8 +142,8 @@ enum inv_pf_name {
 				functions follow */
 };
 
-/* Functions whose names have numbers at the same time. If there are more, all
- * numbers begin anew. */
+/* At most this many names of functions have numbers. If there are more
+ * functions, all numbers are given anew. */
 #define INV_PF_FUNCTIONS 4096u
 
 struct inv_pf_function {
@@ -197,7 +199,7 @@ struct inv_perfetto {
 	struct inv_pf_process *table;
 	struct inv_pf_process *last;
 	uint32_t n_processes;
-	uint64_t n_open; /* places in `open' of all processes together */
+	uint64_t n_open; /* sum of `cap' of all processes */
 	/* used by perfetto_track.c */
 	struct inv_pf_node *nodes; /* nodes[i] is the node with the number i */
 	uint32_t n_nodes;
@@ -225,7 +227,8 @@ void inv__pf_begin(struct inv_perfetto *f, int64_t ts_ns);
 /* Opens an event, to which the caller adds fields. */
 struct inv_pf_open inv__pf_event(struct inv_perfetto *f, enum inv_pf_type type,
 				 uint64_t track, int64_t ts_ns);
-/* Opens the description of a track. The name is UTF-8; parent: 0: none. */
+/* Opens the description of a track. The name is UTF-8. parent 0: the track has
+ * no parent. */
 struct inv_pf_open inv__pf_track(struct inv_perfetto *f, uint64_t track,
 				 uint64_t parent, const void *name, size_t len);
 void inv__pf_close(struct inv_perfetto *f, struct inv_pf_open o);
@@ -237,8 +240,8 @@ void inv__pf_close(struct inv_perfetto *f, struct inv_pf_open o);
 void inv__pf_end(struct inv_perfetto *f, uint64_t track, int64_t ts_ns,
 		 const char *why);
 
-/* Returns the number of the function's name, which it writes if the name has
- * none. */
+/* Returns the number of the function's name. If the name has no number yet,
+ * gives it a number, and writes the name. */
 uint32_t inv__pf_function(struct inv_perfetto *f, const struct inv_item *it,
 			  const struct inv_mfa *m);
 
@@ -249,9 +252,10 @@ void inv__pf_text(struct inv_perfetto *f, enum inv_pf_key key, const void *p,
 void inv__pf_uint(struct inv_perfetto *f, enum inv_pf_key key, uint64_t v);
 void inv__pf_bool(struct inv_perfetto *f, enum inv_pf_key key, bool v);
 
-/* Each writes the next term of the cursor, and returns 0 or an error of the
- * cursor, but never INV_END: the arguments of a call, one by one; a term; and
- * its first token was already read. */
+/* These functions write the next term of the cursor. inv__pf_args writes the
+ * arguments of a call, one by one. inv__pf_token writes a term whose first
+ * token was already read. Each returns 0 or an error of the cursor, but not
+ * INV_END. */
 int inv__pf_args(struct inv_perfetto *f, const struct inv_event *ev,
 		 const struct inv_mfa *m);
 int inv__pf_term(struct inv_perfetto *f, enum inv_pf_key key);
@@ -288,10 +292,10 @@ uint64_t inv__pf_uuid(enum inv_pf_group group, uint64_t node, uint64_t a,
 uint64_t inv__pf_group(struct inv_perfetto *f, const struct inv_node *node,
 		       enum inv_pf_group group);
 
-/* Writes that the process begins or ends to run on a scheduler. */
+/* Writes that the process begins or ceases to run on a scheduler. */
 void inv__pf_runs(struct inv_perfetto *f, const struct inv_item *it, bool runs);
 
-/* Notes the time of the event in its stream. */
+/* Stores the time of the event as the last time of its stream. */
 void inv__pf_seen(struct inv_perfetto *f, const struct inv_item *it);
 /* Writes that events of the item's stream are missing. */
 void inv__pf_gap(struct inv_perfetto *f, const struct inv_item *it);
@@ -339,13 +343,14 @@ void inv__pf_processes_release(struct inv_perfetto *f);
 void inv__pf_leave(struct inv_perfetto *f, struct inv_pf_process *p,
 		   uint32_t depth, const char *why);
 /*
- * Notes that a slice of a call begins. Returns false if too many slices are
- * open.
+ * Stores that a slice of a call begins, with `depth' calls around it. Returns
+ * false if too many slices are open.
  */
 bool inv__pf_enter(struct inv_perfetto *f, struct inv_pf_process *p,
 		   uint32_t depth);
 
-/* Both return the track, and describe it the first time. */
+/* Return the track of the process's states, and of its heap. The first call
+ * describes the track. */
 uint64_t inv__pf_states(struct inv_perfetto *f, struct inv_pf_process *p);
 uint64_t inv__pf_heap(struct inv_perfetto *f, struct inv_pf_process *p);
 

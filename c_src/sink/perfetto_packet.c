@@ -10,9 +10,10 @@
 #define NEEDS 2u   /* the packet uses numbers of earlier packets */
 
 /*
- * Times are nanoseconds since the Unix epoch, on all nodes: they have been
- * corrected. A reader needs one clock that all times have, which is the first
- * one, and shows dates if it knows how this clock and the second one differ.
+ * Times are nanoseconds since the Unix epoch, and have been corrected for the
+ * differences between the clocks of the nodes. All times are times of the first
+ * clock. A packet says that the second clock is equal, so that the reader can
+ * show dates.
  */
 #define CLOCK_BOOTTIME 6u
 #define CLOCK_REALTIME 1u
@@ -51,7 +52,7 @@ static void clocks(struct inv_buf *out, uint64_t ns)
 	inv_proto_close(out, at);
 }
 
-/* Writes a string that belongs to an enum; `field' says of which kind it is. */
+/* Writes a string and its number; `field' is the kind of the string. */
 static void string(struct inv_buf *out, uint32_t field, uint32_t number,
 		   const void *text, size_t len)
 {
@@ -196,7 +197,7 @@ uint32_t inv__pf_function(struct inv_perfetto *f, const struct inv_item *it,
 	size_t at, inner;
 	uint64_t key;
 
-	/* Another language or release can print another name. */
+	/* The printed name depends on the syntax and the release. */
 	key = m->hash + (uint64_t)f->sink.print.syntax * 77 +
 	      (uint64_t)it->node->otp_release * 1000003;
 	x = slot(f, key);

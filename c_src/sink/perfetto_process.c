@@ -16,8 +16,8 @@
 #include "log/names.h"
 #include "sink/system_process.h"
 
-/* Bounds of the memory. If there are more processes, those that had no event for
- * some time are forgotten. */
+/* Bounds of the memory. If there are more processes, those that had no event
+ * for some time are forgotten. */
 #define PROCESSES 65536u
 #define OPEN_OF_PROCESS 16384u
 #define OPEN_OF_ALL (1u << 22)
@@ -56,8 +56,8 @@ void inv__pf_forget(struct inv_perfetto *f, struct inv_pf_process *p,
 	drop(f, p);
 }
 
-/* Forgets the process that was found first of those that had no event since
- * their last turn. */
+/* Looks at the processes in turn, and forgets the first one that had no event
+ * since the last look at it. */
 static void forget_one(struct inv_perfetto *f)
 {
 	for (;;) {
@@ -97,7 +97,8 @@ void inv__pf_processes_release(struct inv_perfetto *f)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* The name that a ti file has, or that the events showed. */
+/* Returns the name from a ti file, or else the name that earlier events
+ * showed. */
 static struct inv_process_name name_of(const struct inv_item *it,
 				       const struct inv_process_key *key)
 {
@@ -114,13 +115,14 @@ static struct inv_process_name name_of(const struct inv_item *it,
 			.len = n->len,
 			.registered = true,
 		};
-	/* The tracee of an event of a request is the label. */
+	/* A seq_trace event has the label in the place of the tracee. */
 	if (it->facts && it->ev.tag != INV_TAG_SEQ_TRACE)
 		name = it->facts->name;
 	return name;
 }
 
-/* The track has the name first, so that tracks are sorted by it. */
+/* Appends the name of the track. It begins with the name of the process,
+ * because the reader sorts tracks by their names. */
 static void put_name(struct inv_perfetto *f, const struct inv_pf_process *p,
 		     const struct inv_process_name *name, struct inv_buf *b)
 {
@@ -214,7 +216,7 @@ struct inv_pf_process *inv__pf_process(struct inv_perfetto *f,
 	}
 	p->active = true;
 	rename_track(f, p, it);
-	/* The slices of a track must not overlap. */
+	/* Times of a track must not go back, or slices would overlap. */
 	if (it->ts_ns > p->ts_ns)
 		p->ts_ns = it->ts_ns;
 	return p;

@@ -4,7 +4,7 @@
 
 #include "term/simple.h"
 
-/* The arguments of a call are separate if there are at most so many. */
+/* If a call has at most this many arguments, they are separate annotations. */
 #define ARGS 16u
 
 static size_t open_annotation(struct inv_buf *out, enum inv_pf_key key)
@@ -71,7 +71,7 @@ int inv__pf_term(struct inv_perfetto *f, enum inv_pf_key key)
 
 /* --- arguments ------------------------------------------------------------ */
 
-/* Each element of the array is an annotation without a key. */
+/* Writes an element of the array, which is an annotation without a key. */
 static void element(struct inv_buf *out, const void *p, size_t n)
 {
 	size_t at = inv_proto_open(out, PF_ANNOTATION_ARRAY);
@@ -98,7 +98,8 @@ static bool simple_args(struct inv_perfetto *f)
 	return true;
 }
 
-/* Arguments that are all integers from 0 to 255; they are encoded as a string. */
+/* Writes arguments that are all integers from 0 to 255; they are encoded as a
+ * string. */
 static void small_args(struct inv_perfetto *f, const struct inv_token *tok)
 {
 	struct inv_buf *out = f->sink.out;

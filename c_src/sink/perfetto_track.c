@@ -56,8 +56,8 @@ static void describe_node(struct inv_perfetto *f, const struct inv_node *node,
 	size_t len = strlen(node->name), at;
 	struct inv_pf_open o = inv__pf_track(f, track, 0, node->name, len);
 
-	/* The reader groups tracks by processes of the operating system, and
-	 * here these are nodes. */
+	/* The reader groups tracks by processes of the operating system, so the
+	 * node is written as such a process. */
 	at = inv_proto_open(f->sink.out, PF_TRACK_PROCESS);
 	inv_proto_u64(f->sink.out, PF_PROCESS_PID, node->number + 1);
 	inv_proto_bytes(f->sink.out, PF_PROCESS_NAME, node->name, len);
@@ -119,7 +119,7 @@ void inv__pf_runs(struct inv_perfetto *f, const struct inv_item *it, bool runs)
 	uint64_t track;
 	uint8_t *s;
 
-	/* Number 0 means any dirty scheduler. */
+	/* All dirty schedulers have the number 0. */
 	if (!n || !it->ev.has_sched || !it->ev.sched ||
 	    it->ev.sched >= SCHEDULERS)
 		return;
@@ -190,7 +190,8 @@ void inv__pf_seen(struct inv_perfetto *f, const struct inv_item *it)
 		*last = it->ts_ns;
 }
 
-/* Describes the stream's track, each time: losses are rare. */
+/* Returns the stream's track. Describes it each time, because losses are
+ * rare. */
 static uint64_t stream_track(struct inv_perfetto *f, const struct inv_item *it)
 {
 	uint64_t group = inv__pf_group(f, it->node, INV_PF_LOSSES);

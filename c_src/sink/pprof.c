@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The format of pprof: profile.proto, compressed by gzip. Each name is a
- * function, and a location, whose number is that of the name, plus 1. Strings
- * have the same order, behind the fixed ones.
+ * The format of pprof: profile.proto, compressed by gzip. Each name is written
+ * as a function and as a location. The number of both is the number of the
+ * name, plus 1. The strings of the names are in the same order, after the fixed
+ * strings.
  */
 #include <stdlib.h>
 #include <zlib.h>
@@ -64,7 +65,7 @@ static void put_sample(struct inv_buf *b, const struct inv_paths_frame *f)
 	size_t at = inv_proto_open(b, PROFILE_SAMPLE);
 	size_t in = inv_proto_open(b, SAMPLE_LOCATION);
 
-	/* The format begins with the innermost function. */
+	/* In this format a path begins with its innermost function. */
 	for (const struct inv_paths_frame *x = f; x->name; x = x->parent)
 		inv_proto_element(b, (uint64_t)x->name->number + 1);
 	inv_proto_close(b, in);
@@ -136,7 +137,7 @@ static void put_profile(const struct inv_paths *p, struct inv_buf *b)
 	inv_proto_u64(b, PROFILE_DEFAULT_SAMPLE_TYPE, TIME);
 }
 
-/* Appends what zlib makes of the n bytes at data. */
+/* Compresses the n bytes at data, and appends the result. */
 static int deflate_into(struct inv_buf *b, z_stream *z, uint8_t *data, size_t n)
 {
 	size_t most = deflateBound(z, n);
@@ -160,7 +161,7 @@ void inv_paths_pprof(const struct inv_paths *p, struct inv_buf *b)
 	z_stream z = { 0 };
 
 	put_profile(p, &plain);
-	/* 16: with the head of gzip, which has no time and no name. */
+	/* 16: zlib writes a gzip header, without a time and a name. */
 	if (plain.error ||
 	    deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK) {

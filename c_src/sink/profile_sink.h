@@ -26,7 +26,7 @@ void inv_paths_text(const struct inv_paths *p, uint64_t top, struct inv_buf *b);
 /* Appends an object on a line for each path. */
 void inv_paths_json(const struct inv_paths *p, struct inv_json *j);
 
-/* Appends a finished profile in a format that shows one. */
+/* Appends a finished profile in `format', which is a format for profiles. */
 void inv_paths_write(const struct inv_sink_ops *format,
 		     const struct inv_paths *p, struct inv_buf *b);
 

@@ -7,14 +7,14 @@
 #include "sink/duration.h"
 #include "sink/profile_sink.h"
 
-/* Paths with less than this part of the time are not shown. */
+/* Paths with less than this percentage of the time are not shown. */
 #define PERCENT_SHOWN 1u
 #define PATHS 60u
 #define NAME_WIDTH 200
 
 /*
- * A function: the time that was spent in it, and this time together with that
- * of the functions that it called.
+ * A function. self_ns is the time that was spent in it, total_ns the time that
+ * was spent in it and in the functions that it called.
  */
 struct row {
 	const struct inv_paths_name *name;
@@ -54,8 +54,8 @@ static void put_name(struct inv_buf *b, const struct inv_paths_name *name)
 }
 
 /*
- * A path counts once for each of its functions, however often the function is
- * in the path.
+ * Adds f to the row of its function. If a frame above f has the same function,
+ * its total time already contains that of f, so the total time is not added.
  */
 static void add(struct row *rows, const struct inv_paths_frame *f)
 {
@@ -121,7 +121,8 @@ static bool is_shown(const struct inv_paths *p, const struct inv_paths_frame *f)
 	       f->total_ns / PERCENT_SHOWN >= inv_paths_root(p)->total_ns / 100;
 }
 
-/* A chain of frames without a time of their own is one line. */
+/* Returns true if f is printed on one line with its child: f has one child, and
+ * no time of its own. */
 static bool continues(const struct inv_paths *p,
 		      const struct inv_paths_frame *f)
 {
@@ -197,7 +198,7 @@ static void put_wait(const struct inv_paths_frame *f, struct inv_buf *b)
 	inv_buf_putc(b, '\n');
 }
 
-/* Prints for whom processes wait. */
+/* Prints for which processes or names other processes waited. */
 static void put_waits(const struct inv_paths *p, struct inv_buf *b)
 {
 	const struct inv_paths_frame **v = calloc(

@@ -8,11 +8,11 @@
 #include "base/json.h"
 #include "flow/ranking.h"
 
-/* How a rank of counted or timed events (flow/ranking.h) is called, in tables and
- * in JSON. */
+/* Names of ranks (flow/ranking.h) in tables and in JSON. */
 
-/* Appends "shop:order/2", "<0.9.0> cart  n@h", or "(others, beyond the bound)"; of
- * values of an expression "shop:order/2, length(A1)". */
+/* Appends the name of a rank, such as "shop:order/2", "<0.9.0> cart  n@h" or
+ * "(others, beyond the bound)". If the rank has values of an expression, the
+ * expression follows: "shop:order/2, length(A1)". */
 void inv_rank_text(const struct inv_ranking_opts *o,
 		   const struct inv_flow *flow, const struct inv_rank *r,
 		   struct inv_buf *b);
@@ -21,7 +21,8 @@ void inv_rank_text(const struct inv_ranking_opts *o,
 void inv_rank_json(const struct inv_ranking_opts *o, const struct inv_rank *r,
 		   struct inv_json *j);
 
-/* Appends "... and 12 more (--top 0 shows all)", if fewer than all are shown. */
+/* Appends "... and 12 more (--top 0 shows all)", if fewer than all are
+ * shown. */
 void inv_rank_more(size_t shown, size_t all, struct inv_buf *b);
 
 /* Returns how many of n ranks are shown; top 0: all. */

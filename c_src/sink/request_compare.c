@@ -72,7 +72,8 @@ struct comparison {
 
 /* --- pairs ---------------------------------------------------------------- */
 
-/* Appends the process without its pid, because that differs. */
+/* Appends the process without its pid: in the two requests, equal processes
+ * have different pids. */
 static void put_class(const struct inv_hops *h, const struct inv_hop *p,
 		      struct inv_buf *out)
 {
@@ -216,7 +217,8 @@ static void only_json(struct comparison *x, unsigned side, uint32_t hop,
 	inv_json_line(&j);
 }
 
-/* A path that only one request took; `times' hops of the same kind. */
+/* Writes a path that only one request took. `times': how many hops of the same
+ * kind there are. */
 static void put_only(struct comparison *x, unsigned side, uint32_t hop,
 		     uint32_t times)
 {

@@ -3,8 +3,8 @@
  * The sink that lists requests: inviso merge --requests.
  *
  * A request is written when all events were read, because none of its events
- * says that it is the last one. If there are too many requests, those that had no
- * event for the longest time are written earlier.
+ * says that it is the last one. If there are too many requests, those that had
+ * no event for the longest time are written earlier.
  */
 #include "sink/formats.h"
 
@@ -48,8 +48,8 @@ struct request {
 	uint64_t orphans;
 	uint64_t lost_before; /* lost events of all nodes before the request
 			       * began */
-	uint64_t lost;	      /* lost events of all nodes from then until the
-			       * request's last event */
+	uint64_t lost;	      /* lost events of all nodes between the first and
+			       * the last event of the request */
 	struct set processes;
 	struct set nodes;
 	size_t size;

@@ -10,8 +10,9 @@
 struct inv_request_sink {
 	struct inv_sink sink;
 	struct inv_hops hops;
-	uint64_t lost;	 /* events, while the requests ran */
-	uint64_t missed; /* events, since the last event of the requests */
+	uint64_t lost;	 /* events that were lost while the requests ran */
+	uint64_t missed; /* events that were lost since the last event of the
+			    requests */
 };
 
 int inv_request_sink_init(struct inv_sink *s);

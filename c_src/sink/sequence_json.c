@@ -118,8 +118,8 @@ static bool is_drawn(const struct writer *w, uint32_t i)
 	       w->receive[i] != INV_HOP_NONE;
 }
 
-/* Hops without a row come after all hops with a row, so the numbers of parents
- * stay right. */
+/* Writes the hops that are drawn. They come before all other hops, so the
+ * numbers of their parents need no change. */
 static void hops(struct writer *w)
 {
 	inv_json_open(w->j, "hops", '[');

@@ -7,9 +7,9 @@
 
 /*
  * Appends finished hops as the data of a sequence chart: an object with nodes,
- * processes, rows (`most' events in their order), requests and hops. `left_out'
- * events are already missing, and `lost' events were lost meanwhile. Returns how many
- * events are missing in the chart, whose size is bounded.
+ * processes, rows (the first `most' events), requests and hops. left_out: how
+ * many events are missing in h; lost: how many events were lost while the
+ * requests ran. Returns left_out plus the number of events beyond `most'.
  */
 uint64_t inv_sequence_json(const struct inv_hops *h, size_t most,
 			   uint64_t left_out, uint64_t lost,

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Elements of a tuple: the first two, and the last. */
+/* The first two elements of a tuple, and the last one. */
 struct parts {
 	const char *v[2];
 	size_t len[2];
@@ -27,8 +27,8 @@ static const char *after_quotes(const char *p, const char *end)
 	return p < end ? p + 1 : end;
 }
 
-/* Returns the end of the element that begins at p: a comma, or a bracket that
- * closes. */
+/* Returns the end of the element that begins at p: a comma, or the closing
+ * bracket of the tuple. */
 static const char *element_end(const char *p, const char *end)
 {
 	unsigned depth = 0;

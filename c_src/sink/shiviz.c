@@ -19,8 +19,8 @@
 #define EVENTS "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})"
 #define EXECUTIONS "^=== (?<trace>.*) ===$"
 
-/* A vector clock: how many events of each process are known, sorted by
- * process. */
+/* An element of a vector clock: how many events of the process are known. The
+ * elements are sorted by process. */
 struct tick {
 	uint32_t process;
 	uint32_t n;
@@ -104,7 +104,8 @@ static int join(struct writer *w, struct clock *c, const struct clock *from)
 
 /* --- events --------------------------------------------------------------- */
 
-/* Names of processes without spaces, and without characters that JSON escapes. */
+/* Appends the name of the process. Replaces spaces, and characters that JSON
+ * escapes. */
 static void put_host(struct writer *w, uint32_t process)
 {
 	size_t from = w->out->len;
@@ -135,8 +136,8 @@ static void put_clock(struct writer *w, uint32_t process)
 	inv_buf_puts(w->out, "}\n");
 }
 
-/* ShiViz would read a word and a brace as a process and its clock, so the text
- * must not contain them. */
+/* Appends the text of an event. It must not contain a word before a brace,
+ * which ShiViz would read as a process and its clock. */
 static void put_what(struct writer *w, const struct inv_hop *p, bool sent)
 {
 	if (p->kind == INV_HOP_MESSAGE) {
@@ -155,8 +156,8 @@ static void put_what(struct writer *w, const struct inv_hop *p, bool sent)
 	inv_buf_putc(w->out, '\n');
 }
 
-/* Joins the clock of the message that began the turn of the event, if the receive
- * event of this message is missing. */
+/* Joins the clock of the message that began the turn of the event, if the
+ * receive event of this message is missing. */
 static int join_missing(struct writer *w, uint32_t turn, uint32_t process)
 {
 	if (turn == INV_HOP_NONE || !w->sent[turn].n ||
@@ -230,8 +231,8 @@ static bool sort_events(struct writer *w)
 	return true;
 }
 
-/* An event has the clocks of all processes before it, so the output can be much
- * longer than the log. */
+/* Returns true if the bound is reached. Each event is written with the counts
+ * of many processes, so the output can be much longer than the log. */
 static bool is_full(const struct writer *w)
 {
 	return w->size + w->out->len - w->from > w->h->memory;

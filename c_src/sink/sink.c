@@ -8,8 +8,8 @@
 #include "log/names.h"
 #include "sink/formats.h"
 
-/* Formats of higher rooms. Programs that have them provide them; other programs
- * run this helper program. */
+/* Formats whose code is in another program. That program replaces these entries
+ * (inv_sink_provide). Other programs run it as a helper. */
 static const struct inv_sink_ops parquet = {
 	.name = "parquet",
 	.help = "a directory of Parquet files, a table in each",
@@ -247,8 +247,8 @@ unsigned inv_sink_names(struct inv_sink *s, const struct inv_item *it,
 	return n;
 }
 
-/* Finds the process of a seq_trace event {send | print | 'receive', Serial,
- * From, To, Message}. c is before the payload. */
+/* Reads the process in which {Kind, Serial, From, To, Message} happened: To if
+ * Kind is 'receive', otherwise From. c is before the payload. */
 static int seq_process(struct inv_cursor *c, struct inv_token *tok)
 {
 	bool receive;

@@ -30,10 +30,10 @@ struct inv_spans_taker;
 enum inv_sink_time {
 	INV_SINK_ABSOLUTE,
 	INV_SINK_RELATIVE, /* seconds since the first entry */
-	INV_SINK_DELTA,	   /* seconds since the entry before */
+	INV_SINK_DELTA,	   /* seconds since the previous entry */
 };
 
-/* What the rows of a file have in common. */
+/* What all rows of a Parquet file have in common. */
 enum inv_sink_partition {
 	INV_SINK_BY_NODE = 1,
 	INV_SINK_BY_HOUR = 2,
@@ -53,19 +53,20 @@ struct inv_sink_opts {
 	unsigned lines; /* pretty: the most lines of an entry; 0: no limit */
 	bool one_node;	/* all items are of one node, so narrow lines do not
 			   name the node */
-	bool indent;	/* indent calls and their ends by the calls around
-			 * them */
+	bool indent;	/* indent calls and their ends by the number of
+			 * calls around them */
 	enum inv_sink_time time;
-	/* The names of fields of records: those in the log, and those that the
-	 * user has given, which have precedence. NULL: none. */
+	/* records: print the names of fields of records, from the notes in the
+	 * log and from `fields'. fields: names that the user has given, which
+	 * have precedence; NULL: none. */
 	bool records;
 	const struct inv_fields *fields;
 	uint32_t depth;	 /* how many levels of nested terms are printed; 0:
 			  * all */
 	bool has_syntax; /* false: each node's own syntax */
 	enum inv_syntax syntax;
-	/* Views of requests: JSON instead of text; and the bound of their
-	 * memory, in bytes; 0: the default. */
+	/* For views of requests. json: JSON instead of text. request_memory:
+	 * the bound of their memory, in bytes; 0: the default. */
 	bool json;
 	size_t request_memory;
 	uint64_t top; /* reports: rows of each table; 0: all that are kept */
@@ -122,8 +123,8 @@ struct inv_sink_ops {
 	/* NULL, or the helper program that has the format (cli/helper.h). Then
 	 * only name and help are set. */
 	const char *program;
-	bool calls;   /* uses the events of open calls (flow/flow.h,
-			     keep) */
+	bool calls;   /* uses the events of open calls (`keep' in
+			     flow/flow.h) */
 	bool binary;  /* no text: not for a terminal */
 	bool profile; /* shows the profile of the flow (opts.profile) */
 	size_t size;  /* size of the format's struct, whose first member is a
@@ -137,21 +138,21 @@ struct inv_sink_ops {
 	 */
 	int (*event)(struct inv_sink *s, const struct inv_item *it);
 	void (*loss)(struct inv_sink *s, const struct inv_item *it);
-	/* Appends the lines that were held back and come before the item; or,
-	 * if `it' is NULL, all lines that were held back. */
+	/* A format can hold lines back, to complete them later. Appends the
+	 * lines that must come before the item, or all if `it' is NULL. */
 	void (*before)(struct inv_sink *s, const struct inv_item *it);
 	void (*end)(struct inv_sink *s);
 	/* Writes what sessions of `inviso count' have counted, before `end'. */
 	void (*counts)(struct inv_sink *s, const struct inv_tallies *t);
 	void (*release)(struct inv_sink *s);
 	/*
-	 * For a format that writes its files itself, and nothing to s->out:
-	 * both functions. `path' is an empty file or, with `directory', an
-	 * empty directory. If all functions succeed, the caller gives the file
-	 * or directory its final name. Otherwise the caller removes the file or
-	 * directory. So it has the final name only when it is complete
-	 * (sink/output.h). A function that cannot write sets s->err, and
-	 * nothing more is written.
+	 * A format that writes its files itself, and nothing to s->out, has
+	 * both functions. `path' is an empty file or, if `directory' is true,
+	 * an empty directory. If all functions succeed, the caller gives the
+	 * file or directory its final name. Otherwise the caller removes it. So
+	 * only a complete file or directory has the final name (sink/output.h).
+	 * A function that cannot write sets s->err, and nothing more is
+	 * written.
 	 */
 	bool directory;
 	int (*open)(struct inv_sink *s, const char *path, struct inv_err *err);
@@ -179,8 +180,8 @@ struct inv_sink {
 	uint64_t left_out;   /* events that a view of requests does not show,
 			      because there are too many */
 	struct inv_cursor *cursor;
-	struct inv_print_opts print; /* like ~w of the OTP release of the item's
-					node */
+	struct inv_print_opts print; /* prints terms like ~w of the OTP release
+					of the item's node */
 	/* only for inv_sink_node_text */
 	struct inv_sink_node *nodes;
 	uint32_t n_nodes;
@@ -190,8 +191,9 @@ struct inv_sink {
 extern const struct inv_sink_ops *const inv_sinks[];
 /* Returns the format with this name, or NULL if there is none. */
 const struct inv_sink_ops *inv_sink_find(const char *name);
-/* A helper program has these formats, which replace the entries of inv_sinks[]
- * with the same names. NULL ends the list, which is borrowed. */
+/* Replaces the entries of inv_sinks[] that have the same names as these
+ * formats. A helper program calls this, because it has the code of these
+ * formats. NULL ends the list, which is borrowed. */
 void inv_sink_provide(const struct inv_sink_ops *const *formats);
 
 /* Creates a sink. It borrows out. Returns 0 or INV_ENOMEM. */
@@ -237,9 +239,9 @@ unsigned inv_sink_names(struct inv_sink *s, const struct inv_item *it,
 
 /*
  * Reads the first token of the process or port in which the event happened: the
- * tracee; in a seq_trace event the receiver for 'receive', otherwise the sender.
- * Returns INV_END if a seq_trace event names no process, or an error of
- * inv_cursor_next.
+ * tracee. In a seq_trace event, this is the receiver if the kind is 'receive',
+ * and otherwise the sender. Returns INV_END if a seq_trace event names no
+ * process, or an error of inv_cursor_next.
  */
 int inv_sink_process(struct inv_sink *s, const struct inv_item *it,
 		     struct inv_token *tok);

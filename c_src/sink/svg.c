@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A flame graph: one SVG file, which needs no other file. Each frame is a nested
- * svg element, which clips its text; its place is in percent, so that the picture
- * is as wide as the window. The script only zooms, searches and follows keys.
+ * A flame graph: one SVG file, which needs no other file. Each frame is a
+ * nested svg element, which clips its text; its place is in percent, so that
+ * the picture is as wide as the window. The script only zooms, searches and
+ * follows keys.
  */
 #include <inttypes.h>
 
@@ -61,8 +62,8 @@ static void put_percent(struct inv_buf *b, uint64_t x, uint64_t all)
 	inv_buf_printf(b, "%" PRIu64 ".%04" PRIu64, m / 10000, m % 10000);
 }
 
-/* The title of a frame: what a pointer, a screen reader and the line of details
- * show. */
+/* Appends the title of a frame: the text that a pointer, a screen reader and
+ * the line of details show. */
 static void put_title(const struct inv_paths *p,
 		      const struct inv_paths_frame *f, struct inv_buf *b)
 {
@@ -82,7 +83,8 @@ static void put_title(const struct inv_paths *p,
 		       inv_paths_unit(p));
 }
 
-/* Functions of a module have the same colour. */
+/* Returns the hue of the frame's colour. All functions of a module have the
+ * same colour. */
 static unsigned hue(const struct inv_paths_name *name)
 {
 	return (unsigned)(XXH3_64bits(name->text, name->module_len) % 330);
@@ -123,8 +125,8 @@ static bool is_wide(const struct inv_paths *p, const struct inv_paths_frame *f)
 	       f->total_ns >= inv_paths_root(p)->total_ns / PARTS;
 }
 
-/* Appends the frames. Where a frame begins is the sum of those before it. Returns
- * the number of frames that were left out. */
+/* Appends the frames. A frame begins where the frame before it with the same
+ * parent ends. Returns the number of frames that were left out. */
 static uint64_t put_frames(const struct inv_paths *p, struct inv_buf *b,
 			   uint32_t *rows)
 {

@@ -22,8 +22,9 @@ struct inv_tally_table {
 };
 
 /*
- * inv_tally_table_text appends a table, of times also the histograms of its first
- * rows; _json an object on a line for each row. flow knows the names of processes.
+ * inv_tally_table_text appends a table. A table of times also has the
+ * histograms of its first rows. inv_tally_table_json appends one line with a
+ * JSON object for each row. Names of processes are taken from flow.
  */
 void inv_tally_table_text(const struct inv_tally_table *o,
 			  const struct inv_tallies *t, struct inv_flow *flow,

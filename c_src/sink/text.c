@@ -35,8 +35,8 @@ static const struct inv_facts *facts(const struct inv_item *it)
 
 /* --- the tags ------------------------------------------------------------- */
 
-/* Prints the duration of the call that the event ended. `~': events were lost,
- * so it is uncertain. */
+/* Prints the duration of the call that the event ended. A `~' means that events
+ * were lost, so the duration is not certain. */
 static void took(struct inv_line *t, const struct inv_call *call)
 {
 	if (!call)
@@ -422,7 +422,7 @@ static void head(struct inv_line *t, const struct inv_item *it)
 	inv_line_color(t, INV_LINE_PLAIN);
 }
 
-/* The width for laying out, if the output has none. */
+/* Wider lines are laid out on several lines, if the output has no width. */
 #define PRETTY_WIDTH 80u
 
 static unsigned pretty_width(const struct inv_sink *s)
@@ -474,8 +474,8 @@ static int call_end(struct inv_line *t, const struct inv_item *it)
 	return inv_line_term(t);
 }
 
-/* Prints the value that the match spec added to the call. It comes last, because
- * a stack trace has lines of its own. */
+/* Prints the value that the match spec added to the call. It comes last,
+ * because a stack trace has lines of its own. */
 static int call_result(struct inv_line *t, const struct inv_call *call)
 {
 	int rc;
@@ -526,7 +526,8 @@ static int one_event(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
-/* The first of the depths with which a long event is printed again. */
+/* A long event is printed again with at most this many levels of nested terms;
+ * if it is still too long, with fewer levels. */
 #define DEPTH_FIRST 3u
 
 static int print_event(struct inv_line *t, const struct inv_item *it)

@@ -11,8 +11,8 @@
 #include "term/print.h"
 
 /*
- * The line of a garbage collection that has begun, held until the collection
- * ends (text_gc.c).
+ * The line for the start of a garbage collection. It is not printed until the
+ * collection ends (text_gc.c).
  */
 #define INV_HELD_MAX 64u
 
@@ -85,19 +85,20 @@ static inline void inv_line_atom(struct inv_line *t,
 				    &t->sink.print);
 }
 
-/* Prints the next term as m:f(...) or m:f/n if it is the event's function m,
- * which is NULL if the event has none; otherwise unchanged. */
+/* Prints the next term. If the event has a function m, the term is this
+ * function, and is printed as m:f(...) or m:f/n. If m is NULL, the term is
+ * printed unchanged. */
 int inv_line_mfa(struct inv_line *t, const struct inv_event *ev,
 		 const struct inv_mfa *m);
 
 /* Prints a name of a process: name, or (m:f/1). */
 void inv_line_name(struct inv_line *t, const struct inv_process_name *name);
 
-/* Prints {M,F,Arity} as M:F/A, after its first token. Returns 1 if the term has
- * another form. */
+/* Prints {M,F,Arity} as M:F/A. tok is the term's first token. Returns 1 if the
+ * term has another form. */
 int inv_line_function(struct inv_line *t, const struct inv_token *tok);
 
-/* Prints sizes with the same unit, with arrows between them: "18 â 12 KiB". */
+/* Prints sizes with one unit, and arrows between them: "18 → 12 KiB". */
 void inv_line_sizes(struct inv_buf *out, const uint64_t *sizes, unsigned count);
 
 /*
@@ -110,8 +111,9 @@ int inv_line_system(struct inv_line *t, const struct inv_event *ev);
 void inv_line_gc(struct inv_line *t, const struct inv_gc *gc);
 /* Takes the line that begins at `from' out of the output, and holds it. */
 void inv_line_hold(struct inv_line *t, const struct inv_item *it, size_t from);
-/* Call it before an item if lines are held: prints or removes the held line of
- * its process. */
+/* Call this before an item if lines are held. Removes the held line of the
+ * item's process if the item is the end of the collection. Otherwise prints the
+ * line. Also prints lines that were held for too long. */
 void inv_line_before(struct inv_line *t, const struct inv_item *it);
 /* Prints all held lines. */
 void inv_line_give_held(struct inv_line *t);

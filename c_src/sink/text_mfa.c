@@ -55,7 +55,7 @@ static void small_arguments(struct inv_line *t, const struct inv_token *tok)
 	inv_buf_putc(out, ')');
 }
 
-/* Prints the third element of an {M,F,A}. */
+/* Prints the third element of {M,F,Arity} or {M,F,Args}. */
 static int arity_or_arguments(struct inv_line *t)
 {
 	struct inv_buf *out = t->sink.out;

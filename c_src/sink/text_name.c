@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of processes. They are texts in Erlang's syntax: atoms, m:f/1, or labels. */
+/* Names of processes. They are texts in Erlang's syntax: atoms, m:f/1, or
+ * labels. */
 #include "sink/text.h"
 
 void inv_line_name(struct inv_line *t, const struct inv_process_name *name)

@@ -18,7 +18,7 @@ static int next(struct inv_line *t, struct inv_token *tok)
 	return inv_line_must(inv_cursor_next(t->sink.cursor, tok));
 }
 
-/* Prints M:F/A. The cursor is after the start of the tuple. */
+/* Prints {M,F,Arity} as M:F/A. The cursor is before M. */
 static int function(struct inv_line *t)
 {
 	struct inv_token tok;
@@ -105,7 +105,7 @@ static int location(struct inv_line *t)
 	return 0;
 }
 
-/* Prints an entry of a stack trace, after its first token. */
+/* Prints an entry of a stack trace; tok is its first token. */
 static int frame(struct inv_line *t, const struct inv_token *tok)
 {
 	int rc;
@@ -128,7 +128,7 @@ static int frame(struct inv_line *t, const struct inv_token *tok)
 	return rc;
 }
 
-/* Prints a non-empty stack trace, after its first token. */
+/* Prints a non-empty stack trace; `list' is its first token. */
 static int stack(struct inv_line *t, const struct inv_token *list)
 {
 	struct inv_token tok;
@@ -150,7 +150,7 @@ static int stack(struct inv_line *t, const struct inv_token *list)
 	}
 }
 
-/* Prints {M,F,A} or undefined, after its first token. */
+/* Prints {M,F,Arity} or undefined; tok is its first token. */
 static int caller(struct inv_line *t, const struct inv_token *tok)
 {
 	int rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the VM reports to the system monitor. The form of the payload shows which
- * event it is:
+ * What the VM reports to the system monitor. The form of the payload shows
+ * which event it is:
  *
  *	long_gc, large_heap	[{timeout,Ms},{heap_block_size,Words},...]
  *	long_schedule		[{timeout,Ms},{in,{M,F,A}},{out,{M,F,A}}], or
@@ -43,7 +43,8 @@ static int milliseconds(struct inv_line *t)
 	return 0;
 }
 
-/* Prints where a process began or ceased to run; undefined is not printed. */
+/* Prints the function in which a process began or ceased to run. Prints nothing
+ * for undefined. */
 static int place(struct inv_line *t, const char *before)
 {
 	struct inv_token tok;
@@ -76,7 +77,7 @@ static int words(struct inv_line *t, bool counts, struct heap *heap)
 	return 0;
 }
 
-/* Prints an element {Key, Value}, after its first token. */
+/* Prints an element {Key, Value}, whose first token was already read. */
 static int element(struct inv_line *t, struct heap *heap)
 {
 	struct inv_token key;

@@ -6,8 +6,9 @@
 #include "base/json.h"
 #include "sink/tally_table.h"
 
-/* For tally_table.c: the rows of a table of times, with the first histograms;
- * and the members of a row's object after its count. */
+/* Used by tally_table.c. inv__times_rows appends the rows of a table of times,
+ * and the histograms of the first rows. inv__times_json appends the members
+ * that follow the count in the JSON object of a row. */
 void inv__times_rows(const struct inv_tally_table *o,
 		     const struct inv_flow *flow, const struct inv_ranking *r,
 		     struct inv_buf *b);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The counts of INV_SYSTEM_TAGS follow those of INV_TAGS. The last one is of all
- * unknown tags. */
+/* The counts of INV_SYSTEM_TAGS follow those of INV_TAGS. The last count is for
+ * all unknown tags. */
 #define OTHER (INV_TAG_COUNT + INV_SYSTEM_COUNT)
 #define TAGS (OTHER + 1)
 

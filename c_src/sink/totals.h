@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "log/item.h"
 
-/* Counts of events by node and tag, and of losses by node. All zero is
+/* Counts of events by node and tag, and of losses by node. A struct of zeros is
  * valid. */
 struct inv_totals {
 	struct inv_totals_node *v; /* indexed by the nodes' numbers */

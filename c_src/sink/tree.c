@@ -31,8 +31,8 @@ static uint32_t find_anchor(const struct inv_tree *t, uint32_t i)
 	return i;
 }
 
-/* Returns the hop to which hop i belongs: an anchor of the process that sent it.
- * If a filter has removed hops, the parent can be of another process. */
+/* Returns the hop to which hop i belongs: an anchor of the process that sent
+ * it. If a filter has removed hops, the parent can be of another process. */
 static uint32_t find_owner(const struct inv_tree *t, uint32_t i)
 {
 	const struct inv_hop *p = &t->hops->v[i];
@@ -46,7 +46,8 @@ static uint32_t find_owner(const struct inv_tree *t, uint32_t i)
 	return t->lines[p->parent].anchor;
 }
 
-/* Parents come before their children. */
+/* Adds hop i to the hops that belong to its owner. Call this for parents before
+ * their children. */
 static void place(struct inv_tree *t, uint32_t i)
 {
 	uint32_t parent = t->hops->v[i].parent;
@@ -127,7 +128,7 @@ void inv_tree_release(struct inv_tree *t)
 
 /* --- text ----------------------------------------------------------------- */
 
-/* Deeper lines have the number of their level instead of lines. */
+/* A deeper hop has the number of its level, and not the drawn branches. */
 #define LEVELS_MAX 10u
 
 #define PLAIN "\033[0m"
@@ -210,7 +211,8 @@ static void branches(struct printer *p, uint32_t i)
 	inv_buf_puts(p->out, more[depth - 1] ? "├─" : "└─");
 }
 
-/* A filter has removed the hops between hop i and its parent. */
+/* Prints how many hops between hop i and its parent a filter has removed, and
+ * which process sent the message. */
 static void skipped(struct printer *p, uint32_t i)
 {
 	const struct inv_hop *hop = &p->t->hops->v[i];

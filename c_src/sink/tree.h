@@ -17,8 +17,8 @@
  * 	   1 *    0.0 us              0.0 us  a <0.112.0> began
  * 	   2 *    0.0 us   16.1 us    4.2 us  └─a shop {call,{<0.112.0>,...
  *
- * For files (inviso merge --request) and for live requests: collect the events of
- * a request in a struct inv_hops, and print it when the request has ended.
+ * For files (inviso merge --request) and for live requests: collect the events
+ * of a request in a struct inv_hops, and print it when the request has ended.
  *
  * 	inv_hops_init(&h, 0);
  * 	inv_hops_add(&h, item, &print);          for each event of the request
@@ -26,21 +26,21 @@
  * 	inv_tree_put(&h, &opts, &out);
  * 	inv_hops_release(&h);
  *
- * The columns: the number of the line; the time at which the hop began, which
- * is when the message was sent, since the request began; the time until the
- * process took the message from its mailbox; and the time from then until the
- * last event of the process in this turn. `*': the hop is on the critical path.
- * `?': it is not certain from what the hop follows. `~': the time depends on
- * the clocks of two nodes, and includes the network.
+ * The first column is the number of the line. `time' says when the message was
+ * sent, since the request began. `mailbox' is the time until the process took
+ * the message from its mailbox. `handler' is the time from then until the last
+ * event of the process in this turn. `*': the hop is on the critical path. `?':
+ * the cause of the hop is not certain. `~': the time depends on the clocks of
+ * two nodes, and includes the network.
  *
  * A line belongs to the process of the nearest line above it that is indented
- * less. Its cause is the last message that this process received in a line
- * above. If the cause is another line, the line says `after N'. So the actions
- * of a process after an answer are indented like its actions before the call,
- * and a sequence of calls is not a staircase.
+ * less. Normally the cause of a line is the last message that this process
+ * received in a line above. If the cause is line N instead, the line says
+ * `after N'. So the actions of a process after an answer are indented like its
+ * actions before the call, and a sequence of calls is not a staircase.
  *
- * If a filter has removed hops between a line and the one from which it
- * follows, the line says how many, and which process sent the message.
+ * If a filter has removed hops between a line and its cause, the line says how
+ * many, and which process sent the message.
  */
 struct inv_tree_opts {
 	bool utc; /* the time in the head in UTC instead of local time */
@@ -72,7 +72,8 @@ struct inv_tree_line {
 	uint32_t last;
 	uint32_t next; /* the next hop that belongs to the same hop */
 	uint32_t depth;
-	uint32_t turn; /* an anchor: the hop that its process received last */
+	uint32_t turn; /* only in an anchor: the hop that its process received
+			* last */
 	bool after;    /* the line names the parent, "(after N)", because the
 			  process received another hop last */
 };

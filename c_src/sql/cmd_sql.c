@@ -34,7 +34,8 @@ struct sql {
 	struct inv_merge_opts merge; /* options for reading the LOGs */
 	struct inv_query query;
 	bool has_form, has_limit;
-	char *view_query; /* query.sql, if a view was named, not SQL */
+	char *view_query; /* memory of query.sql, if the user names a view
+			     instead of a query */
 };
 
 static const struct argp_option options[] = {

@@ -55,8 +55,8 @@ static void create_table(struct inv_buf *b, const struct inv_table *t)
 	inv_buf_puts(b, ");");
 }
 
-/* The arguments of a call are stored in its row of _calls only, because each event
- * `call' has such a row. */
+/* The arguments of a call are stored in its row of _calls only, because each
+ * event `call' has such a row. */
 static bool is_shared(const struct inv_table *t, unsigned column)
 {
 	return t == &inv_tables[INV_TABLE_EVENTS] &&

@@ -7,11 +7,11 @@
 /*
  * Writes the tables of table/schema.h into a new SQLite database.
  *
- * Rows refer to processes and functions by numbers, so that each text is
- * stored once. For example, the table _events has the numbers, the table _process
- * has the processes, and the table _function has the functions. Users see the view
- * `events', which has the columns of the schema. Names with an underscore can
- * change without a new version of the schema.
+ * Rows refer to processes and functions by numbers, so that each text is stored
+ * once. For example, the table _events has the numbers, the table _process has
+ * the processes, and the table _function has the functions. Users see the view
+ * `events', which has the columns of the schema. Names that begin with an
+ * underscore can change without a new version of the schema.
  *
  * 	inv_database_create(&db, path, &err);
  * 	... inv_rows_event(&rows, item) with db.writer ...

@@ -215,7 +215,8 @@ static void bind_row(struct inv_inserts *s, enum inv_table_id table,
 			bind_cell(s, stmt, at + (int)i, b, &cells[i]);
 			*bound |= bit;
 		} else if (*bound & bit) {
-			/* Most cells are NULL in all rows. */
+			/* Binds NULL only if the last row had another value,
+			 * because most cells are NULL in all rows. */
 			sqlite3_bind_null(stmt, at + (int)i);
 			*bound &= ~bit;
 		}

@@ -68,9 +68,9 @@ int inv_query_open(sqlite3 **db, const char *path, struct inv_err *err)
 }
 
 /*
- * Refuses what reaches other files, or changes settings. Statements that change
- * the database are not refused here but by inv_query_run, because functions such
- * as pragma_table_info declare tables.
+ * Refuses statements that reach other files, or change settings. Statements
+ * that change the database are not refused here but by inv_query_run, because
+ * even functions that only read, such as pragma_table_info, declare tables.
  */
 static int authorize(void *arg, int action, const char *a, const char *b,
 		     const char *c, const char *d)
@@ -192,7 +192,8 @@ static int step_all(struct run *run, sqlite3 *db, sqlite3_stmt *s,
 	return write_out(run, &r->out, err);
 }
 
-/* Only white space, comments and semicolons may follow the query. */
+/* Returns true if the rest has more than white space, comments and semicolons,
+ * which may follow the query. */
 static bool is_more(sqlite3 *db, const char *rest)
 {
 	sqlite3_stmt *s = NULL;

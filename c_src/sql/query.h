@@ -9,13 +9,14 @@
 
 #include <sqlite3.h>
 
-/* Opens an existing database read-only, and checks that inviso has written it. */
+/* Opens an existing database read-only, and checks that inviso has written
+ * it. */
 int inv_query_open(sqlite3 **db, const char *path, struct inv_err *err);
 
 /* Returns true if the file begins like an SQLite database. */
 bool inv_query_is_database(const char *path);
 
-/* After this, the database accepts only queries. */
+/* After this call, the database accepts only queries. */
 void inv_query_protect(sqlite3 *db);
 
 struct inv_query {
@@ -29,8 +30,8 @@ struct inv_query {
 	bool more;     /* there are more rows than the limit */
 };
 
-/* Runs a query and prints its rows on standard output. Returns 0 or a code: INV_EINVAL:
- * the query is not valid, or not allowed. */
+/* Runs a query and prints its rows on standard output. Returns 0 or an error;
+ * INV_EINVAL if the query is not valid or not allowed. */
 int inv_query_run(struct inv_query *q, sqlite3 *db, struct inv_err *err);
 
 #endif

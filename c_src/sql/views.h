@@ -3,8 +3,8 @@
 #define INV_SQL_VIEWS_H
 
 /*
- * The views that answer questions, in the order in which they are listed. They use
- * the tables of inviso-tables(5), which describes them.
+ * The views that answer questions, in the order in which they are listed. They
+ * use the tables that inviso-tables(5) describes.
  */
 struct inv_view_def {
 	const char *name;

@@ -82,7 +82,7 @@ static const char doc[] =
 	"was lost, 4 refused, 5 nothing matched, 6 a session was stopped by a "
 	"protection, 7 done, but events were not counted.";
 
-/* The order that the options name; INV_TOP_BYS: none. */
+/* For each table, the order of --sort; INV_TOP_BYS: --sort names none. */
 static enum inv_top_by by_options[INV_TOP_TABLES];
 
 static void sort(const char *arg, struct argp_state *state)
@@ -203,8 +203,8 @@ static const struct argp argp = {
 	.children = children,
 };
 
-/* Without a locale in the environment, names are shown as UTF-8, as by the other
- * commands. */
+/* Sets the locale. If the environment has none, uses UTF-8: the other commands
+ * print names as UTF-8, too. */
 static void set_locale(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };

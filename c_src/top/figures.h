@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-/* Numbers as short texts for columns, at most INV_FIGURE - 1 characters. A
- * negative number is unknown: "-". */
+/* Write numbers as short texts for columns, of at most INV_FIGURE - 1
+ * characters. A negative number means that the number is unknown, and becomes
+ * "-". */
 #define INV_FIGURE 32
 
 /* "0", "7.5", "812", "12.3k", "4.56M": powers of 1000. */
@@ -14,7 +15,7 @@ void inv_figure_count(double v, char out[INV_FIGURE]);
 void inv_figure_bytes(double v, char out[INV_FIGURE]);
 /* "12s", "3m04s", "5h12m", "3d04h" */
 void inv_figure_uptime(int64_t ms, char out[INV_FIGURE]);
-/* "1.02 us"; INT64_MAX and more: unknown */
+/* "1.02 us"; INT64_MAX or more means that the time is unknown */
 void inv_figure_time(uint64_t ns, char out[INV_FIGURE]);
 
 #endif

@@ -34,8 +34,9 @@ void inv_grid_release(struct inv_grid *g)
 	memset(g, 0, sizeof(*g));
 }
 
-/* Takes a character from the text, and sets its width, 1 or 2. Characters without
- * a width could hide what is around them, so they become visible. */
+/* Takes a character from the text, and sets its width, 1 or 2. A character
+ * without a width could hide the text around it, so it becomes a visible
+ * one. */
 static uint32_t take(const uint8_t **p, const uint8_t *end, unsigned *width)
 {
 	unsigned n;

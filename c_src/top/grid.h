@@ -9,11 +9,11 @@
 #include "base/buf.h"
 
 /*
- * A screen of characters in memory. What is drawn here can be tested, printed as
- * text, or shown on a terminal (top/terminal.h).
+ * A screen of characters in memory. What is drawn here can be tested, printed
+ * as text, or shown on a terminal (top/terminal.h).
  *
- * The widths of characters depend on the locale (wcwidth): the program must have
- * called setlocale(LC_CTYPE, ...).
+ * The widths of characters depend on the locale (wcwidth): the program must
+ * have called setlocale(LC_CTYPE, ...).
  */
 enum inv_grid_look {
 	INV_LOOK_PLAIN,
@@ -27,7 +27,7 @@ enum inv_grid_look {
 };
 
 struct inv_grid_cell {
-	uint32_t c;   /* a character; 0: the second column of a wide one */
+	uint32_t c;   /* a character; 0: second column of a wide character */
 	uint8_t look; /* enum inv_grid_look */
 };
 
@@ -50,10 +50,10 @@ static inline const struct inv_grid_cell *inv_grid_at(const struct inv_grid *g,
 }
 
 /*
- * Writes text, UTF-8, at a place of the grid, in at most `width' columns. Returns
- * how many columns it took. If the text is longer, its last column is '~'. What a
- * terminal cannot show as characters, such as control characters, becomes '?'.
- * Places outside of the grid are ignored.
+ * Writes text, UTF-8, at a place of the grid, in at most `width' columns.
+ * Returns how many columns it took. If the text is longer, its last column is
+ * '~'. What a terminal cannot show as characters, such as control characters,
+ * becomes '?'. Places outside of the grid are ignored.
  */
 unsigned inv_grid_put(struct inv_grid *g, unsigned row, unsigned column,
 		      unsigned width, const char *text,

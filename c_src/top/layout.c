@@ -9,7 +9,7 @@
 
 #define NODE_MAX 20 /* columns of a node's name in tables */
 
-/* --- nodes ------------------------------------------------------------------- */
+/* --- nodes ---------------------------------------------------------------- */
 
 enum {
 	NODE_UP,
@@ -136,14 +136,14 @@ unsigned inv_layout_nodes(const struct inv_board *t, struct inv_grid *g,
 	return took;
 }
 
-/* --- tables ------------------------------------------------------------------- */
+/* --- tables --------------------------------------------------------------- */
 
 /* A column with numbers. */
 struct column {
 	enum inv_top_by by;
 	const char *title;
 	unsigned width;
-	unsigned least; /* it needs so many columns of the screen */
+	unsigned least; /* shown if the screen has this many columns */
 	void (*put)(const struct inv_top_row *r, enum inv_top_by by,
 		    char out[INV_FIGURE]);
 };
@@ -220,7 +220,8 @@ static struct places places(const struct inv_board *t, enum inv_top_table table,
 	if (table == INV_TOP_PROCESSES) {
 		p.pid = 11;
 		p.node = node_width(t);
-		/* A narrow screen keeps room for names. */
+		/* On a narrow screen, names of nodes are cut, to leave room for
+		 * names of processes. */
 		if (p.node && g->columns < used + p.pid + p.node + 32)
 			p.node = p.node > 10 ? 10 : p.node;
 		used += p.pid + 1 + (p.node ? p.node + 1 : 0);
@@ -268,7 +269,7 @@ static void put_title(const struct inv_board *t, enum inv_top_table table,
 			     INV_LOOK_HEAD);
 }
 
-/* Writes the name of a process: without parentheses only if it is registered. */
+/* Writes the name of a process. Only a registered name has no parentheses. */
 static void name_of(const struct inv_top_row *r, char *out, size_t size)
 {
 	const struct inv_gauge_row *p = r->process;
@@ -333,9 +334,10 @@ unsigned inv_layout_table(const struct inv_board *t, enum inv_top_table table,
 	return took;
 }
 
-/* --- the screen ----------------------------------------------------------------- */
+/* --- the screen ----------------------------------------------------------- */
 
-/* Tells how well the processes were looked at. */
+/* Writes how many processes the gauges look at, how old the figures are, and
+ * what they cost. */
 static void put_share(const struct inv_board *t, char *out, size_t size)
 {
 	int64_t listed = 0, looked = 0, cost = 0, age = 0, round = 0;
@@ -427,8 +429,8 @@ static unsigned nodes_room(const struct inv_board *t, const struct inv_grid *g)
 	return t->n_nodes < most ? (unsigned)t->n_nodes : most;
 }
 
-/* Rows without a row of the table: status, title of nodes, nodes, tabs, title of
- * the table, keys. */
+/* The other rows of the screen are: status, title of nodes, nodes, tabs, title
+ * of the table, and keys. */
 unsigned inv_layout_page(const struct inv_board *t, const struct inv_grid *g)
 {
 	unsigned others = nodes_room(t, g) + 5;

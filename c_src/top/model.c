@@ -37,7 +37,7 @@ void inv_board_release(struct inv_board *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* --- taking ------------------------------------------------------------------- */
+/* --- taking --------------------------------------------------------------- */
 
 static void drop_rows(struct inv_top_rows *rows)
 {
@@ -52,8 +52,8 @@ void inv_board_measured(struct inv_board *t, size_t node, struct inv_gauged *g)
 	int64_t ns = g->now_ns - n->now.now_ns;
 	double reds;
 
-	/* The VM adds up the work of its threads now and then, so a short time
-	 * says little. */
+	/* The VM adds up the reductions of its threads only now and then, so
+	 * the difference over a short time is not exact. */
 	if (n->measured && ns < SHORTEST_NS) {
 		g->reductions = n->now.reductions;
 		g->now_ns = n->now.now_ns;
@@ -94,7 +94,7 @@ int inv_board_counted(struct inv_board *t, const struct inv_ranking *r,
 	return rc;
 }
 
-/* --- rows --------------------------------------------------------------------- */
+/* --- rows ----------------------------------------------------------------- */
 
 double inv_board_value(const struct inv_top_row *r, enum inv_top_by by)
 {
@@ -214,7 +214,7 @@ static bool is_gauged(const struct inv_gauged *g, const char *pid)
 	return false;
 }
 
-/* Adds processes that get messages, and about which the node says nothing else. */
+/* Adds processes of which only the messages are known. */
 static void add_counted(struct inv_board *t, struct inv_top_rows *rows)
 {
 	const struct inv_speed *s = NULL;
@@ -284,7 +284,7 @@ int inv_board_rows(struct inv_board *t)
 	return rc;
 }
 
-/* --- what the user does --------------------------------------------------------- */
+/* --- what the user does --------------------------------------------------- */
 
 bool inv_board_can_sort(const struct inv_board *t, enum inv_top_table table,
 			enum inv_top_by by)
@@ -330,7 +330,8 @@ void inv_board_move(struct inv_board *t, long by)
 	t->chosen[t->table] = at;
 	c->node = rows->v[at].node;
 	snprintf(c->key, sizeof(c->key), "%s", rows->v[at].key);
-	/* The first row stays chosen when another row becomes the first. */
+	/* If the first row is chosen, always choose the first row, even when it
+	 * is another one later. */
 	if (!at)
 		*c->key = 0;
 }

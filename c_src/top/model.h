@@ -50,8 +50,8 @@ struct inv_top_node {
 
 struct inv_top_row {
 	size_t node;	  /* index; INV_TOP_SEVERAL: nodes are added up */
-	const char *key;  /* "<0.9.0>", "shop:pay/2"; identifies the row, with
-			     the node */
+	const char *key;  /* "<0.9.0>", "shop:pay/2"; node and key identify the
+			     row */
 	const char *name; /* of the process, or text of the function; "":
 			     unknown */
 	/* a process; NULL: only its messages are known */
@@ -90,8 +90,8 @@ struct inv_board {
 	} choice[INV_TOP_TABLES];
 };
 
-/* names: of the nodes, borrowed. Returns 0 or INV_ENOMEM; inv_board_release is to
- * be called in both cases. */
+/* names: the names of the n nodes, borrowed. Returns 0 or INV_ENOMEM. Call
+ * inv_board_release in both cases. */
 int inv_board_init(struct inv_board *t, const char *const *names, size_t n);
 void inv_board_release(struct inv_board *t);
 
@@ -99,36 +99,39 @@ void inv_board_release(struct inv_board *t);
 void inv_board_measured(struct inv_board *t, size_t node, struct inv_gauged *g);
 
 /*
- * Takes what was timed or counted so far. ms: how long, by the clock of the nodes.
- * Copies what it needs. Returns 0 or INV_ENOMEM.
+ * Take the times of calls, and the counts of messages. ms: for how long the
+ * nodes have timed or counted, by their own clock. Copy what is needed. Return
+ * 0 or INV_ENOMEM.
  */
 int inv_board_timed(struct inv_board *t, const struct inv_ranking *r,
 		    const struct inv_flow *flow, uint64_t ms);
 int inv_board_counted(struct inv_board *t, const struct inv_ranking *r,
 		      const struct inv_flow *flow, uint64_t ms);
 
-/* Makes the rows from all that was taken, and sorts them. The rows are valid until
- * something is taken. Returns 0 or INV_ENOMEM. */
+/* Makes the rows from the figures, times and counts, and sorts them. The rows
+ * are valid until one of the functions above is called. Returns 0 or
+ * INV_ENOMEM. */
 int inv_board_rows(struct inv_board *t);
 
 /* Returns true if the table can be sorted by this value now. */
 bool inv_board_can_sort(const struct inv_board *t, enum inv_top_table table,
 			enum inv_top_by by);
-/* Sorts the table that is shown by another value. Ignores values that it does not
- * have. */
+/* Sorts the visible table by the value `by'. Does nothing if the table cannot
+ * be sorted by this value. */
 void inv_board_sort(struct inv_board *t, enum inv_top_by by);
 /* Sorts by the value of the next (1) or the previous (-1) column. */
 void inv_board_sort_next(struct inv_board *t, int step);
 /* Returns the value by which a row is sorted; -1: unknown. */
 double inv_board_value(const struct inv_top_row *r, enum inv_top_by by);
 
-/* Chooses the row that is `by' rows below. */
+/* Chooses the row that is `by' rows below the chosen row. */
 void inv_board_move(struct inv_board *t, long by);
 /* Shows, or hides, the processes of inviso. */
 void inv_board_show_own(struct inv_board *t, bool show);
-/* Shows another table, if there is one. */
+/* Shows another table, if the board has it. */
 void inv_board_show(struct inv_board *t, enum inv_top_table table);
-/* Returns the chosen row of the table that is shown, or NULL if it is empty. */
+/* Returns the chosen row of the visible table, or NULL if the table is
+ * empty. */
 const struct inv_top_row *inv_board_chosen(const struct inv_board *t);
 
 #endif

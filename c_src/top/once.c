@@ -9,7 +9,7 @@
 
 #define WIDTH 120 /* of text that is not for a terminal */
 
-/* --- JSON ------------------------------------------------------------------------- */
+/* --- JSON ----------------------------------------------------------------- */
 
 static void put_speed(struct inv_json *j, const char *key, double v)
 {
@@ -146,7 +146,7 @@ static void print_json(const struct inv_top_run *r, struct inv_buf *b)
 		json_function(t, &t->rows[INV_TOP_FUNCTIONS].v[i], &j);
 }
 
-/* --- text --------------------------------------------------------------------------- */
+/* --- text ----------------------------------------------------------------- */
 
 static void put_lost(const struct inv_top_run *r, struct inv_buf *b)
 {

@@ -12,7 +12,7 @@
 
 #define FLUSH_MS 50
 #define STATUS_MS 500
-/* Of how many processes a node reports, for each order. */
+/* How many processes a node reports, for each sort order. */
 #define ROWS 60
 
 void inv__top_no_memory(struct inv_top_run *r)
@@ -25,7 +25,7 @@ void inv__top_no_memory(struct inv_top_run *r)
 	inv_watch_stop(&r->watch, "no memory");
 }
 
-/* --- gauges --------------------------------------------------------------------- */
+/* --- gauges --------------------------------------------------------------- */
 
 static void note_node(struct inv_top_run *r, size_t i,
 		      const struct inv_err *err)
@@ -40,11 +40,13 @@ static void lose(struct inv_top_run *r, size_t i, const struct inv_err *err)
 	struct inv_attach *at = r->all.v[i].at;
 
 	r->gauges[i].there = false;
-	/* inv_cluster_leave need not wait for this node: its guard cleans up. */
+	/* inv_cluster_leave need not wait for this node: its guard cleans
+	 * up. */
 	if (inv_code_gone(err->code))
 		at->state = INV_ATTACH_UP;
 	note_node(r, i, err);
-	/* If there are sessions on the node, the watch has reported it. */
+	/* If there are sessions on the node, the watch has reported the
+	 * loss. */
 	if (!r->timed.v[i].code && !r->counted.v[i].code)
 		inv_screen_note_node(r->cluster.screen, r->names[i], err->text);
 }
@@ -58,7 +60,7 @@ static void answered(struct inv_top_run *r, size_t i)
 
 	inv_asks_release(&g->ask, 1);
 	g->answered = true;
-	/* A node that is busy is asked again. */
+	/* The node is busy: a later request can succeed. */
 	if (rc == INV_ETIME) {
 		note_node(r, i, &err);
 	} else if (rc) {
@@ -87,7 +89,8 @@ static void mailed(void *arg, struct inv_mail *mail)
 	}
 }
 
-/* Asks the gauges that are due. Returns when the next one is. */
+/* Sends requests to the gauges that are due. Returns when the next gauge is
+ * due. */
 static int64_t ask_gauges(struct inv_top_run *r, int64_t now)
 {
 	int64_t next = INT64_MAX;
@@ -166,7 +169,7 @@ static void stop_gauges(struct inv_top_run *r)
 	free(asks);
 }
 
-/* --- sessions ------------------------------------------------------------------- */
+/* --- sessions ------------------------------------------------------------- */
 
 static int start_sessions(struct inv_top_run *r, struct inv_members *ms,
 			  const char *kind, struct inv_session_count *count,
@@ -176,7 +179,8 @@ static int start_sessions(struct inv_top_run *r, struct inv_members *ms,
 	char name[64];
 
 	inv_trace_opts_session(&r->what, &o);
-	/* The sessions of --once are stopped when all have traced for its time. */
+	/* With --once, the command stops the sessions when all of them have
+	 * traced for the time of --once. */
 	if (r->once)
 		o.number[INV_OPT_LIMIT_MS] = INV_UNSET;
 	inv_session_name_make(name, sizeof(name), kind);
@@ -238,7 +242,7 @@ static int start(struct inv_top_run *r)
 	return status;
 }
 
-/* --- while it runs -------------------------------------------------------------- */
+/* --- while it runs -------------------------------------------------------- */
 
 static bool wants(void *arg, struct inv_member *m)
 {
@@ -329,8 +333,8 @@ static bool is_arming(const struct inv_top_run *r)
 	return false;
 }
 
-/* The time of --once begins when all sessions trace, and ends when the gauges have
- * answered once more. Returns when something is due. */
+/* With --once, the time begins when all sessions trace. After it the gauges
+ * must answer once more. Returns when to call this function again. */
 static int64_t turn_once(struct inv_top_run *r, int64_t now)
 {
 	bool open = false;

@@ -13,13 +13,13 @@
 #include "node/gauge.h"
 #include "top/model.h"
 
-/* `inviso top': gauges measure the nodes; sessions time calls and count messages, if
- * the user wants that. */
+/* `inviso top': processes on the nodes, the gauges, measure the nodes. If the
+ * user wants that, sessions time calls and count messages. */
 
 /* A node's gauge. */
 struct inv_top_gauge {
 	struct inv_gauge gauge;
-	bool there; /* it exists, as far as this command knows */
+	bool there; /* the gauge exists, as far as this command knows */
 	struct inv_ask ask;
 	int64_t next_ms;
 	bool answered;
@@ -28,7 +28,7 @@ struct inv_top_gauge {
 enum inv_top_showing {
 	INV_TOP_SHOWS_SCREEN,
 	INV_TOP_SHOWS_TRACE, /* `inviso trace' has the terminal */
-	INV_TOP_SHOWS_END,   /* the user reads what it has shown */
+	INV_TOP_SHOWS_END,   /* the user reads the output of the trace */
 };
 
 struct inv_top_run {
@@ -45,8 +45,8 @@ struct inv_top_run {
 	enum inv_top_by by[INV_TOP_TABLES];
 	/* private */
 	struct inv_cluster cluster;
-	/* The sessions that time calls, then those that count messages; each is one
-	 * for each node. */
+	/* First the sessions that time calls, then the sessions that count
+	 * messages: one of each kind for each node. */
 	struct inv_members all;
 	struct inv_members timed, counted; /* parts of `all' */
 	struct inv_session_count by_function, by_process;
@@ -57,8 +57,9 @@ struct inv_top_run {
 	size_t n;
 	struct inv_board model;
 	bool failed;
-	bool leaving; /* the screen, or the time of --once, is over */
-	/* --once: how long is measured, and until when; INT64_MAX: the end */
+	bool leaving; /* the user has left, or the time of --once is over */
+	/* --once: how long to measure, and when that ends; INT64_MAX: it has
+	 * ended, and each gauge is asked once more */
 	uint64_t period_ms;
 	int64_t end_ms;
 	int64_t next_ms; /* when functions and messages are taken next */
@@ -73,24 +74,26 @@ struct inv_top_run {
 /* Runs the command after its options were read. Returns the exit status. */
 int inv_top_run(struct inv_top_run *r);
 
-/* --- only for the files of this room ---------------------------------------- */
+/* --- only for the files of this room -------------------------------------- */
 
-/* Takes what was timed and counted so far. Stops the run if there is no memory. */
+/* Passes the times and counts so far to the model. Stops the run if there is no
+ * memory. */
 void inv__top_take(struct inv_top_run *r);
 void inv__top_no_memory(struct inv_top_run *r);
 
 /* --once: prints all. */
 void inv__top_print(struct inv_top_run *r);
 
-/* The screen: opens the terminal; handles keys and draws, in each turn of the watch;
- * restores the terminal. inv__top_screen_open returns an enum inv_exit. */
+/* The screen. inv__top_screen_open opens the terminal, and returns an enum
+ * inv_exit. inv__top_screen_turn, which is called in each turn of the watch,
+ * handles keys and draws. inv__top_screen_close restores the terminal. */
 int inv__top_screen_open(struct inv_top_run *r);
 void inv__top_screen_turn(struct inv_top_run *r);
 void inv__top_screen_close(struct inv_top_run *r);
 
-/* The trace of a row. inv__top_trace starts it, and reports errors in the model's
- * note. inv__top_trace_ended returns true if it has ended. inv__top_trace_end ends
- * it, and takes the terminal back. */
+/* The trace of a row. inv__top_trace starts the trace, and reports errors in
+ * the model's note. inv__top_trace_ended returns true if the trace has ended.
+ * inv__top_trace_end ends the trace, and takes the terminal back. */
 void inv__top_trace(struct inv_top_run *r);
 bool inv__top_trace_ended(struct inv_top_run *r);
 void inv__top_trace_end(struct inv_top_run *r);

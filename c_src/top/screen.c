@@ -19,7 +19,7 @@ enum {
 	AT_CHILD
 };
 
-/* --- drawing -------------------------------------------------------------------- */
+/* --- drawing -------------------------------------------------------------- */
 
 /* Appends what the sessions do: "timed for 12 s", "calls: stopped: ...". */
 static void put_sessions(const struct inv_top_run *r, struct inv_buf *b)
@@ -83,7 +83,7 @@ static void noted(void *arg, const char *note)
 	r->dirty = true;
 }
 
-/* --- keys ----------------------------------------------------------------------- */
+/* --- keys ----------------------------------------------------------------- */
 
 static void freeze(struct inv_top_run *r)
 {
@@ -203,7 +203,7 @@ static void pressed(struct inv_top_run *r, int key)
 	}
 }
 
-/* --- the terminal ---------------------------------------------------------------- */
+/* --- the terminal --------------------------------------------------------- */
 
 static int open_terminal(struct inv_top_run *r)
 {
@@ -257,7 +257,7 @@ static void turn_screen(struct inv_top_run *r)
 		draw(r);
 }
 
-/* The user reads the trace until a key is pressed. */
+/* The output of the trace stays visible until the user presses a key. */
 static void turn_end(struct inv_top_run *r)
 {
 	char line[256];
@@ -296,8 +296,8 @@ void inv__top_screen_turn(struct inv_top_run *r)
 								  STDIN_FILENO;
 	r->more[AT_SIZE].fd = inv_terminal_resized();
 	r->more[AT_CHILD].fd = r->child_fd;
-	/* The terminal is restored before the nodes are left, which can take some
-	 * time. */
+	/* The terminal is restored before the nodes are left, which can take
+	 * some time. */
 	if (r->leaving && r->showing == INV_TOP_SHOWS_SCREEN)
 		inv_terminal_close();
 }

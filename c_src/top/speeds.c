@@ -16,8 +16,8 @@
 #include "base/err.h"
 #include "sink/rank.h"
 
-/* The hash table's key is the name of the node, or nothing, and after a 0 the key
- * of the rank. */
+/* The key in the hash table is the name of the node (empty if nodes are added
+ * up), a 0, and the key of the rank. */
 struct inv_speed_entry {
 	struct inv_speed v; /* first: inv_speeds_next casts */
 	UT_hash_handle hh;

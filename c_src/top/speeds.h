@@ -10,7 +10,7 @@
 
 /*
  * Counts that grow, and how fast they grow. An entry is a copy of a rank
- * (flow/ranking.h), and knows the count of the time before.
+ * (flow/ranking.h), with the count at the previous time.
  */
 struct inv_speed_entry;
 
@@ -32,8 +32,8 @@ struct inv_speeds {
 };
 
 /*
- * Takes the counts of a time, in ms by the clock of the nodes. If this clock has
- * not advanced, speeds do not change. Returns 0 or INV_ENOMEM.
+ * Takes the counts at the time ms of the nodes' clock. If this clock has not
+ * advanced, speeds do not change. Returns 0 or INV_ENOMEM.
  */
 int inv_speeds_take(struct inv_speeds *s, const struct inv_ranking *r,
 		    const struct inv_flow *flow, uint64_t ms);

@@ -43,7 +43,7 @@ static int listen_to_sizes(struct inv_err *err)
 	resized = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (resized < 0)
 		return inv_err_sys(err, errno, "eventfd");
-	/* ncurses installs a handler only if there is none. */
+	/* ncurses installs a handler of SIGWINCH only if there is none. */
 	sigaction(SIGWINCH, &sa, &before);
 	return 0;
 }

@@ -36,8 +36,9 @@ enum inv_key {
 int inv_terminal_open(struct inv_err *err);
 void inv_terminal_close(void);
 
-/* A descriptor for poll that is readable when the size of the terminal has
- * changed; inv_terminal_size makes it unreadable, and returns the size. */
+/* inv_terminal_resized returns a descriptor for poll, which is readable when
+ * the size of the terminal has changed. inv_terminal_size makes the descriptor
+ * unreadable, and returns the size. */
 int inv_terminal_resized(void);
 void inv_terminal_size(unsigned *rows, unsigned *columns);
 

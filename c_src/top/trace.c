@@ -16,7 +16,7 @@
 #include "top/run.h"
 #include "top/terminal.h"
 
-/* How long a trace that is asked to end may take. */
+/* How long a trace may take to end after the request to end. */
 #define END_MS 5000
 
 /* Appends the arguments of a shell command that traces the row. */
@@ -44,8 +44,8 @@ static void give_terminal(pid_t group)
 {
 	sigset_t out, before;
 
-	/* A group in the background is stopped when it does this, unless it blocks
-	 * this signal. */
+	/* A group in the background is stopped when it does this, unless it
+	 * blocks this signal. */
 	sigemptyset(&out);
 	sigaddset(&out, SIGTTOU);
 	pthread_sigmask(SIG_BLOCK, &out, &before);
@@ -53,8 +53,8 @@ static void give_terminal(pid_t group)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The new process. The cookie is in its environment, where other users cannot see
- * it. */
+/* Runs in the new process, and executes the trace. The cookie is in the
+ * environment, where other users cannot see it. */
 _Noreturn static void execute(const struct inv_top_run *r, const char *command,
 			      const char *program, pid_t parent)
 {
@@ -99,7 +99,8 @@ static void start(struct inv_top_run *r, const char *command,
 	}
 	setpgid(r->child, r->child);
 	give_terminal(r->child);
-	/* Without it, the end is found a bit later. */
+	/* Without this descriptor, the end of the trace is noticed a bit
+	 * later. */
 	r->child_fd = (int)syscall(SYS_pidfd_open, r->child, 0);
 }
 
