@@ -7,9 +7,9 @@
 /*
  * The buckets of a histogram of times, in nodes and in logs. A block covers
  * the values from one power of two to the next. All blocks have the same number
- * of buckets, and the buckets of a block have the same width. The width is at
- * most 1/32 of a value in the bucket, so the middle of a bucket differs from
- * any value in it by at most 1/64, 1.6 %.
+ * of buckets, and all buckets of one block have the same width. A bucket of
+ * width w > 1 contains only values of at least 32 w. So the middle of a bucket
+ * differs from every value in the bucket by at most 1/64 of the value, 1.6 %.
  *
  * 	block 0: 0, 1, ... 31          width 1
  * 	block 1: 32, 33, ... 63        width 1
@@ -17,10 +17,11 @@
  * 	...
  */
 #define INV_BUCKETS_BITS 5
-#define INV_BUCKETS 32u	       /* of a block */
-#define INV_BUCKETS_BLOCKS 60u /* for all numbers of 64 bits */
+#define INV_BUCKETS 32u	       /* buckets of a block */
+#define INV_BUCKETS_BLOCKS 60u /* so many blocks cover 64 bits */
 
-/* Returns the block of a value, and in *bucket its bucket in the block. */
+/* Returns the number of a value's block, and in *bucket the number of the
+ * value's bucket in this block. */
 static inline uint32_t inv_buckets_of(uint64_t v, uint32_t *bucket)
 {
 	uint32_t log;

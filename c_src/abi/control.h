@@ -50,11 +50,11 @@
  *	    _ ->
  *		{error, again, <<>>}
  *	end
- *    So functions have two names: below, M:F(Args) means
- *    inviso_tracer:'M:F'(Args) if the command pushed the code.
- *    The registered name inviso_loading is a lock: the process that loads and
- *    attaches has the name. After the guard has ended, the process that removes
- *    the code has the name.
+ *    If the command pushed the code, a function has another name: where this
+ *    text says M:F(Args), the command calls inviso_tracer:'M:F'(Args).
+ *    The registered name inviso_loading is a lock. The process that loads the
+ *    code and attaches has this name, and releases it at the end of the call.
+ *    After the guard has ended, the process that removes the code has the name.
  *    The call returns:
  *	{ok, #{guard := pid(), dir := binary() | none, files := [binary()],
  *	       brought := boolean(), stays := boolean()}}
@@ -66,14 +66,15 @@
  *	protocol  INV_CONTROL_PROTOCOL
  *	build     a binary that identifies the code. When the command is
  *		  built, inviso_push:build/3 computes it from the modules,
- *		  before and after they are combined, and from the files
+ *		  before and after they are combined, and from the libraries
+ *		  and the spooler
  *	client    pid of the command.  The client stays attached until it
  *		  sends `leave' or its connection to the node is lost
  *	owner     text, "user@host (os pid 4711)"
- *	want      code | tracer: whether NIF and spooler are needed
- *	dirs      [binary]: the private directory is created in the first of
- *		  these directories where this is possible; []: the node
- *		  chooses
+ *	want      tracer: NIF and spooler are needed; code: they are not
+ *	dirs      [binary]: directories; the node creates its private
+ *		  directory in the first of them in which it can; []: the
+ *		  node chooses
  *    files in the result lists which of "inviso_tracer.so" and "inviso_spool"
  *    the command must send.
  *    brought is true if a command pushed the code to the node.
@@ -86,14 +87,14 @@
  *				left as it is
  *	ready			ok | {error, Class, Text}; loads the NIF, and
  *				checks that the spooler can be executed
- *	{leave, Pid}		{others, [Owner :: binary]}: other clients are
- *				attached | gone: inviso leaves the node.  If a
- *				command pushed the code, then, when the guard is
- *				dead, all files and processes are removed.  The
- *				code, unless it stays, is removed when no
- *				process has the name inviso_loading.  On a node
- *				with many processes, the memory of the code is
- *				freed later
+ *	{leave, Pid}		Pid is the client.  {others, [Owner :: binary]}:
+ *				other clients are attached | gone: inviso leaves
+ *				the node.  If a command pushed the code: all
+ *				files and processes are gone as soon as the
+ *				guard is dead.  The code, unless it stays, is
+ *				gone as soon as no process has the name
+ *				inviso_loading.  On a node with many processes,
+ *				the memory of the code is freed later
  *    A guard that ends by itself first deletes its table inviso_guard.  If a
  *    guard is killed, its heir inherits the table and becomes the guard.
  *
@@ -111,8 +112,8 @@
  *	procs     [binary]: all, new, existing, <0.1.2>, a registered name
  *	follow    [spawned | linked]
  *	limits    #{events, bytes, rate, ms}: integers; 0 or absent: no limit.
- *		  Limits also apply while the session is arming; ms counts from
- *		  just before the session sets the first flag or pattern
+ *		  Limits also apply while the session is arming; the time ms
+ *		  begins just before the session sets the first flag or pattern
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
  *		  packet_bytes, buffer_bytes, compress, payload, flush_ms,
  *		  drain_ms, filter (as text), redact (list of texts; the
@@ -122,41 +123,47 @@
  *		  ends and its files are removed
  *	hold_ms   how long logs are kept for `inviso fetch' after the end of
  *		  a session that has mode detached or got the request `hold'
- *	open_calls  if a process has this many traced calls whose ends the VM
- *		  is to report, the session sets the pattern of a function
- *		  without this; 0: no bound
- *	seq	  requests of sequential traces, which the specs begin; a map
- *		  (absent: an ordinary trace):
- *		  label	    of their tokens, from 0 to 134217727; equal on all
- *			    nodes
- *		  requests  how many may begin; 0: no limit
- *		  one_in    one in so many begins
- *		  variable  binary, absent: none; of the specs, several with
- *			    commas between them; the values are recorded
- *			    with the event that begins a request
+ *	open_calls  a bound on the open calls of a process: traced calls whose
+ *		  ends the VM has still to report. If a process reaches the
+ *		  bound, the session changes the pattern of a function, so that
+ *		  the VM no longer reports the ends of this function's calls;
+ *		  0: no bound
+ *	seq	  absent: an ordinary trace; a map: the calls and send events
+ *		  that the specs select begin requests of sequential traces
+ *		  label	    the label of their tokens, from 0 to 134217727; the
+ *			    same on all nodes
+ *		  requests  how many requests may begin; 0: no limit
+ *		  one_in    n: only one in n of these events begins a request
+ *		  variable  binary: names of variables in the specs, separated
+ *			    by commas; absent: none. The values of the
+ *			    variables are recorded with the event that begins a
+ *			    request
  *		  calls	    [binary]: specs of calls that are recorded in
  *			    processes that hold a token
  *		  reset	    boolean: at the end, remove all tokens of the node
- *		  The session is the node's system tracer from its start on, and
- *		  refuses to start if there is another. It arms after the
- *		  request begin. A spec that matches nothing is no error
+ *		  From its start on the session is the node's system tracer. It
+ *		  refuses to start if the node already has one. It arms when it
+ *		  gets the request `begin' (section 5). A spec that matches
+ *		  nothing is no error
  *	count	  a map (absent: events are recorded): the session counts events
  *		  in the node, and notes the counts in its log
  *		  (INV_NOTE_COUNT)
  *		  by	    function | process | caller | value
- *		  expr	    with value, a binary: the expression
- *		  every_ms  how often, from 50 to 3600000; at the end it notes
- *			    all counts
+ *		  expr	    only if `by' is value: the expression, a binary
+ *		  every_ms  the interval of the notes, from 50 to 3600000; at
+ *			    its end the session notes all counts
  *	sample	  a map (absent: specs are traced): the session has no specs, and
  *		  notes samples of stacks in its log (INV_NOTE_SAMPLE)
- *		  hz	    how many times a second, from 1 to 1000
- *		  waiting   boolean: also of waiting processes
- *		  most	    from 1 to 200: how many running processes, and how
- *			    many waiting ones, are asked at a time
+ *		  hz	    how many times a second it takes samples, from 1 to
+ *			    1000
+ *		  waiting   boolean: it also samples waiting processes
+ *		  most	    from 1 to 200: each time it asks at most this many
+ *			    running processes for their stacks, and at most
+ *			    this many waiting processes
  *	dry_run   boolean: the session sets no flags and patterns, and only
  *		  counts and lists what matches
- *	yes	  boolean: a wildcard may select modules of kernel and stdlib,
- *		  and the specs more than 10 000 functions
+ *	yes	  boolean: true: a wildcard may select modules of kernel and
+ *		  stdlib, and the specs may select more than 10 000 functions
  *
  * 5. Requests to a session:
  *	alive			ok; restarts the dead man's time
@@ -178,9 +185,10 @@
  *				after `stop'
  *	{read, Name, Offset, Max}	{ok, Bytes} | eof | {error, Class, Text}
  *	counters		{ok, [{M, F, A, Calls, Ns | none}]}: the
- *				functions with the actions `count' and `time',
- *				the one with the longest time first, then those
- *				without a time, the most calls first
+ *				functions with the actions `count' and `time'.
+ *				Functions with a time come first, the longest
+ *				time first; then the others, the most calls
+ *				first
  *	begin			ok: a session with seq may arm now, because the
  *				sessions of all nodes have started
  *	hold			ok: the session keeps its files for hold_ms
@@ -196,31 +204,34 @@
  *	why		why the session stopped: none | events | bytes | rate |
  *			time | asked | client_gone | run_queue | memory |
  *			queue | tracer
- *	text		explains why, with figures ("run queue 212, limit 64").
- *			If the session failed because the limit ms was reached
- *			while it was arming: how many functions were armed
+ *	text		explains `why', with figures ("run queue 212, limit
+ *			64"). If the session failed because it reached the
+ *			limit ms while it was arming: how many functions were
+ *			armed
  *	class		if the session failed, an atom of INV_CONTROL_CLASSES;
  *			otherwise none
  *	log		in mode record or detached a binary, the path of the
  *			log; otherwise none
- *	matched		#{functions, processes, sensitive, system}: numbers;
+ *	matched		#{functions, processes, sensitive, system}: numbers.
  *			sensitive counts the processes that cannot be traced,
- *			because they have the process flag `sensitive'; system
- *			counts the kinds of events of the system monitor; with
- *			dry_run also list => [binary], lines for the user
- *			with seq also idle: how many specs match nothing here
+ *			because they have the process flag `sensitive'. system
+ *			counts the kinds of events of the system monitor. With
+ *			dry_run the map also has list => [binary], lines for
+ *			the user. With seq it also has idle: how many specs
+ *			match nothing on this node
  *	seq		only with seq: #{label, begun, beyond, remote, others,
- *			held}, see inviso-seq(1); held only at the end, and not
- *			if it is not known
+ *			held}, see inviso-seq(1). The key held is absent before
+ *			the session's end, and if the number is unknown
  *	armed		{Done, Total} functions, while arming
  *	notes		[binary]: messages for the user, without duplicates
  *	produced, recorded, dropped, log_bytes	integers
  *	filter		as given; empty: no filter
- *	filtered, undecided	integers: events that the filter left out, and
- *			recorded events that it could not decide
+ *	filtered	integer: events that the filter left out
+ *	undecided	integer: events that were recorded because they lack the
+ *			data that the filter needs
  *	redacted	integer: values in whose place a mark was recorded
- *	left_out	integer: calls, and ends of calls, that were left out
- *			because of open_calls; they are not in produced
+ *	left_out	integer: calls and ends of calls that were not recorded
+ *			because of open_calls; `produced' does not count them
  *	lost		#{Reason :: atom => integer}
  *	ms_left		integer | infinity
  *	expected	only with dry_run: expected events a second
@@ -235,30 +246,36 @@
  *    Map:
  *	guard	  the guard's pid
  *	client	  as in Args
- *	top	  from 1 to 200: of how many processes the figures are wanted,
- *		  for each of the orders mailbox, memory and speed
- *	every_ms  from 100 to 60000: how often the client asks
+ *	top	  N, from 1 to 200: the rows of the answer include the N
+ *		  processes with the longest mailbox, the N with the most
+ *		  memory, and the N with the highest speed
+ *	every_ms  from 100 to 60000: the interval at which the client asks
  *    A gauge ends when the connection to the client's node is lost, or when
- *    the client has asked for nothing for 10 s and two intervals.
+ *    it has got no request for 10 s plus two times every_ms.
  *    Requests to a gauge:
  *	stop			ok, when the gauge runs no code of inviso
  *	measure			a map:
  *	now		Erlang monotonic time, ns
  *	uptime_ms, schedulers, run_queue, processes, process_limit, ports
  *	reductions	of all processes since the start of the VM
- *	scan		what the last look at processes has found, a map:
- *		age_ms	  how long ago that was; none: not yet
- *		processes how many processes there were
- *		looked	  at how many of them the last tick looked
- *		round_ms  how long it takes to look at all of them
+ *	scan		figures of the processes, a map. The gauge looks at a
+ *			part of the processes at each tick of a timer:
+ *		age_ms	  the time since the last tick; none: no tick yet
+ *		processes how many processes the node had
+ *		looked	  how many of them the gauge looked at in the last tick
+ *		round_ms  how long it takes to look at all processes once
  *		cost_ppm  the part of the time of all schedulers that the last
- *			  tick took
+ *			  tick took, in millionths
  *		memory	  erlang:memory/0 as a map
- *		rows	  a list of maps, in no order: pid, name, current
- *			  (binaries); kind (registered | label | function |
- *			  none: what name is), status (atoms); mailbox,
- *			  reductions; memory (none: the mailbox is too long to
- *			  ask for it), speed (reductions in a second, or none)
+ *		rows	  a list of maps in no order, one for each process:
+ *			  pid, name, current: binaries
+ *			  kind	   what `name' is: registered | label | function
+ *				   | none
+ *			  status   an atom
+ *			  mailbox, reductions: integers
+ *			  memory   none: the mailbox is so long that asking for
+ *				   the memory would take too much time
+ *			  speed	   reductions in a second, or none
  *
  * The dead man's time: a session of mode live or record ends if its client
  * sends nothing for dead_man_ms, for example because the connection is lost. A

@@ -26,9 +26,10 @@
  *      ms_result        term, with INV_EV_MS_RESULT: the match spec's result
  *      whole            terms, with INV_EV_WHOLE: the call that ends
  *
- * Varints are LEB128, least significant byte first, at most ten bytes; "signed"
- * ones are zigzag coded.  Terms are packed terms (abi/term.h).  Events of one
- * stream are in the order of their time.  Normative text: inviso-log(5).
+ * A varint is LEB128, least significant byte first, at most ten bytes. A
+ * "signed" number is zigzag coded and then written as a varint.  Terms are
+ * packed terms (abi/term.h).  Events of one stream are in the order of their
+ * time.  Normative text: inviso-log(5).
  *
  * In logs of version 1 a record begins with len, tag (u8), flags (u8, all
  * INV_EV_*), and the nanoseconds since the packet's begin_ns (varint).
@@ -77,9 +78,9 @@ enum inv_tag {
 };
 
 /*
- * Events that the VM reports to the system monitor. A session of the command makes
- * events of INV_TAG_OTHER from them: the tracee is the process or port, the payload
- * is the last element of the report, {monitor, Tracee, Tag, Payload}.
+ * Events of the VM's system monitor. The VM reports each as {monitor, Tracee,
+ * Tag, Payload}. A session records the report as an event with INV_TAG_OTHER,
+ * with this tag, tracee and payload.
  */
 #define INV_SYSTEM_TAGS(X)                  \
 	X(LONG_GC, "long_gc")               \
@@ -97,12 +98,12 @@ enum inv_system_tag {
 };
 
 /* The bits of a record's head. */
-#define INV_HEAD_TAG 0x1fu   /* the tag's number, INV_HEAD_NOTE or _OTHER */
+#define INV_HEAD_TAG 0x1fu   /* mask of: a tag, INV_HEAD_NOTE or _OTHER */
 #define INV_HEAD_NOTE 0x1eu  /* the record is a note */
 #define INV_HEAD_OTHER 0x1fu /* INV_TAG_OTHER */
-#define INV_HEAD_EXTRA 0x20u /* INV_EV_EXTRA; a call has no extra */
-#define INV_HEAD_ENDS 0x20u /* a call: the VM reports its end (INV_NOTE_ENDS) */
-#define INV_HEAD_CUT 0x40u  /* INV_EV_CUT */
+#define INV_HEAD_EXTRA 0x20u /* of other events than a call: INV_EV_EXTRA */
+#define INV_HEAD_ENDS 0x20u  /* of a call: the VM will report the call's end */
+#define INV_HEAD_CUT 0x40u   /* INV_EV_CUT */
 #define INV_HEAD_FLAGS 0x80u /* a byte with the other flags follows */
 _Static_assert(INV_TAG_COUNT <= INV_HEAD_NOTE, "tags fit into a head");
 
@@ -114,63 +115,67 @@ enum inv_ev_flags {
 	INV_EV_TS_MASK = 7u << 3,
 	INV_EV_CUT = 1u << 6,	/* a term was cut, because of a limit of size or
 				   depth */
-	INV_EV_LIGHT = 1u << 7, /* payload => none: see below */
-	/* In the byte of a record's other flags, where INV_EV_CUT is not: a mark
-	 * replaces a redacted value. */
+	INV_EV_LIGHT = 1u << 7, /* recorded in light mode (payload => none) */
+	/* The head of a record has INV_EV_CUT and INV_EV_EXTRA, so in the byte
+	 * of the other flags these two bits have other meanings. A mark
+	 * replaces a redacted value: */
 	INV_EV_REDACTED = INV_EV_CUT,
-	/* In the same byte, where INV_EV_EXTRA is not: see below. */
+	/* The record describes a whole call, as the next comment says: */
 	INV_EV_WHOLE = INV_EV_EXTRA,
 };
 
 /*
  * INV_EV_WHOLE: an event return_from, exception_from or exit also says how
- * long a call took. The event then has more terms after its other terms:
+ * long a call took. The event then has three more terms after its other terms.
+ * Each is an integer:
  *
- *      duration term: an integer, ns self term: an integer, ns: the the
- *      duration without the traced calls inside depth term: an integer: traced
- *      calls of the process around the call
+ *      duration  how long the call took, in ns
+ *      self      the duration without the traced calls inside the call, in ns
+ *      depth     how many traced calls of the process were around the call
  *
- * If the beginning of the call has no record, the terms that this record would
- * have come next: the tracee, the payload, and the ms_result, if the call has
+ * If the start of the call was not recorded as an event of its own, the terms
+ * of that event follow: the tracee, the payload, and the ms_result if there is
  * one.
  */
 
 /*
- * Light mode (payload => none): the record keeps process, tag and time. In
+ * Light mode (payload => none) leaves out messages, arguments and results. In
  * send, receive and seq_trace a HOLE replaces the message. The payload of call,
  * and the extra of spawn and spawned, are {M,F,Arity}. return_from and
- * exception_from have no value. Other tags are unchanged.
+ * exception_from have no value. The records of other tags are unchanged.
  */
 
 /*
  * A note is a record that inviso itself writes: len, head, delta, kind
  * (varint), and terms. A note is not an event: it has no number in its stream,
  * and is not counted as produced or recorded. A packet contains either events
- * or notes. So a reader that needs only the events of a period can skip the
- * other packets with events, and still reads all notes.
+ * or notes, not both. So a reader that needs only the events of some period can
+ * skip all packets with events of other times, and still reads every note.
  */
 enum inv_note {
-	/* A process (or port) has a name: its pid, a number (enum
-	 * inv_note_name), and the name */
+	/* The name of a process or port. Terms: the pid or port, the kind of
+	 * the name (enum inv_note_name), and the name */
 	INV_NOTE_NAME = 1,
-	/* The atom true: a call of this log has INV_HEAD_ENDS if, and only if,
-	 * the VM reports its end. false: from here on INV_HEAD_ENDS of calls
-	 * means nothing */
+	/* One term. true: in this log a call has INV_HEAD_ENDS if, and only if,
+	 * the VM reports the call's end. false: from this note on,
+	 * INV_HEAD_ENDS of calls means nothing */
 	INV_NOTE_ENDS = 2,
-	/* The definition of a record: the module that defines it, or [] if all
-	 * modules that define it do so alike; the record's name; and a list of
-	 * the names of its fields */
+	/* The definition of an Erlang record. Terms: the module that defines
+	 * the record, or [] if all modules that define a record of this name
+	 * give it the same fields; the record's name; a list of the names of
+	 * its fields */
 	INV_NOTE_RECORD = 3,
-	/* An atom: the language of the node, elixir. Without this note it is
-	 * Erlang */
+	/* The language of the node. One term, the atom elixir. Without this
+	 * note the language is Erlang */
 	INV_NOTE_LANGUAGE = 4,
 	/* The command has asked the node for the time. Terms: the number of
-	 * the command; the number of the question, from 0; and the times at
-	 * which the previous question was sent and answered, by the command's
-	 * system clock, in ns, or 0. The note of the previous question was
-	 * written between these two times */
+	 * the command; the number of the question, from 0; when the command
+	 * sent the previous question; when it got the answer to the previous
+	 * question. These times are in ns of the command's system clock; 0:
+	 * there was no previous question. The node wrote the note of the
+	 * previous question between these two times */
 	INV_NOTE_CLOCK = 5,
-	/* The number of events of one key, which were counted and not
+	/* The number of events with one key. The events were counted instead of
 	 * recorded. Terms: the kind of the key (enum inv_count_of), the key,
 	 * and the number since the beginning of the log. A later note of the
 	 * same key replaces this note */
@@ -181,67 +186,78 @@ enum inv_note {
 	 * time, the shortest time is [] */
 	INV_NOTE_TIMES = 7,
 	/* A part of a key's histogram. Terms: the kind of the key and the key;
-	 * the number of a block (abi/buckets.h); a list with the number of
-	 * times in each bucket of the block, without the zeros at the end */
+	 * the number of a block (abi/buckets.h); a list that says for each
+	 * bucket of the block how many times fell into it. Zeros at the end of
+	 * the list are left out */
 	INV_NOTE_BUCKETS = 8,
-	/* A sample of the stack of a process: its pid; enum inv_sample_flag; how
-	 * much time the sample stands for, in ns; a number of functions, and
-	 * these functions, the outermost first: {M,F,Arity}; with INV_SAMPLE_ON
-	 * also what the process waits for: a pid, a name or {Name,Node} */
+	/* A sample of the stack of a process. Terms: the pid; flags (enum
+	 * inv_sample_flag); the time for which the sample stands, in ns; how
+	 * many functions follow; these functions, each {M,F,Arity}, the
+	 * outermost first. With INV_SAMPLE_ON a last term says what the process
+	 * waits for: a pid, a name or {Name,Node} */
 	INV_NOTE_SAMPLE = 14,
-	/* How samples were taken, since the beginning of the log: INV_SAMPLING_N
-	 * numbers, in the order of enum inv_sampling. A later note replaces it */
+	/* Figures about all samples since the beginning of the log. Terms:
+	 * INV_SAMPLING_N numbers, in the order of enum inv_sampling. A later
+	 * note of this kind replaces this note */
 	INV_NOTE_SAMPLING = 15,
-	/* What the histograms of this log are of, if not of times: the
-	 * expression, a binary of UTF-8. INV_NOTE_TIMES and INV_NOTE_BUCKETS
-	 * then have its values, and not ns; a call without a time is an event
-	 * for which the expression has no integer from 0 to INT64_MAX */
+	/* The histograms of this log are of the values of an expression, not of
+	 * times. One term: the expression, a binary of UTF-8. INV_NOTE_TIMES
+	 * and INV_NOTE_BUCKETS then have these values instead of ns. Where they
+	 * count calls without a time, they count the events for which the value
+	 * is no integer from 0 to INT64_MAX */
 	INV_NOTE_MEASURE = 16,
 };
 
 enum inv_sample_flag {
 	INV_SAMPLE_CUT = 1 << 0,      /* outer functions are missing */
 	INV_SAMPLE_COLLECTS = 1 << 1, /* the process collected garbage */
-	INV_SAMPLE_LATE = 1 << 2,     /* the process ran, but waited when it
-				      answered: the stack is where it waited */
+	INV_SAMPLE_LATE = 1 << 2,     /* the process ran when it was found, but
+				      waited when it answered; the stack is the
+				      one with which it waited */
 	INV_SAMPLE_WAITS = 1 << 3,    /* the process waited */
-	INV_SAMPLE_ON = 1 << 4, /* it is known what the process waits for */
+	INV_SAMPLE_ON = 1 << 4, /* the sample says what the process waits for */
 };
 
+/* The sampler looks for processes to sample at each tick of a timer. */
 enum inv_sampling {
-	INV_SAMPLING_NS = 0,   /* how long samples were taken */
-	INV_SAMPLING_TICKS,    /* how often samples were taken */
-	INV_SAMPLING_ASKED_HZ, /* how often they should be taken in a second */
-	INV_SAMPLING_PROCESSES, /* on the node, without those of inviso, at most */
-	INV_SAMPLING_FOUND,   /* processes that were found to run, or to wait if
-				   that was asked; each time they were found */
+	INV_SAMPLING_NS = 0,	/* time from the start to the last tick */
+	INV_SAMPLING_TICKS,	/* number of ticks */
+	INV_SAMPLING_ASKED_HZ,	/* requested number of ticks in a second */
+	INV_SAMPLING_PROCESSES, /* the highest number of processes on the node,
+				   without those of inviso */
+	INV_SAMPLING_FOUND,   /* sum over all ticks: processes that ran, and, if
+				 the session samples waiting processes, that
+				 waited */
 	INV_SAMPLING_STACKS,  /* how many samples were taken */
-	INV_SAMPLING_LATE,    /* of these: with INV_SAMPLE_LATE */
-	INV_SAMPLING_CUT,     /* of these: with INV_SAMPLE_CUT */
+	INV_SAMPLING_LATE,    /* samples with INV_SAMPLE_LATE */
+	INV_SAMPLING_CUT,     /* samples with INV_SAMPLE_CUT */
 	INV_SAMPLING_GONE,    /* processes that exited before they answered */
 	INV_SAMPLING_LOST,    /* samples for which the log had no room */
-	INV_SAMPLING_COST_NS, /* time that the sampler worked */
+	INV_SAMPLING_COST_NS, /* how long the sampler itself has run */
 	INV_SAMPLING_N
 };
 
-/* The kinds of keys of INV_NOTE_COUNT, and the key of each kind. */
+/* The kinds of keys of INV_NOTE_COUNT. Each comment says what is counted, and
+ * after the semicolon what the key is. */
 enum inv_count_of {
 	INV_COUNT_TOTAL = 0,	/* all events; [] */
 	INV_COUNT_FUNCTION = 1, /* calls; {M,F,Arity} */
-	INV_COUNT_TAG = 2,	/* events other than calls; the key is their
-				 * tag */
+	INV_COUNT_TAG = 2,	/* events other than calls; their tag */
 	INV_COUNT_PROCESS = 3,	/* events; the process or port */
-	INV_COUNT_OTHERS = 4,	/* events of keys beyond the bound; [] */
-	INV_COUNT_CALLER = 5,	/* calls; the {M,F,Arity} that called */
+	INV_COUNT_OTHERS = 4,	/* events for whose key the table of a thread
+				 * had no room; [] */
+	INV_COUNT_CALLER = 5,	/* calls; the {M,F,Arity} of the caller */
 	INV_COUNT_VALUE = 6,	/* events; the value of an expression, the
-				 * result of calls, or the reason of exits */
+				 * result of the call, or the reason of the
+				 * exit */
 	INV_COUNT_FAILED = 7,	/* events for which the expression failed; [] */
 	INV_COUNT_EXCEPTION = 8, /* calls that ended with an exception; {Class,
 				  * Reason} */
 };
 
-/* Notes that a reader returns before the events of a file. The node writes
- * them, or repeats them, later than the events that need them. */
+/* Returns true for the kinds of notes that a reader returns before all events
+ * of a file. Readers need these notes for events that may be earlier in the
+ * file. */
 static inline int inv_note_is_early(unsigned kind)
 {
 	return kind >= INV_NOTE_NAME && kind <= INV_NOTE_LANGUAGE;
@@ -250,7 +266,7 @@ static inline int inv_note_is_early(unsigned kind)
 enum inv_note_name {
 	INV_NAME_REGISTERED = 1, /* an atom */
 	INV_NAME_LABEL = 2,	 /* the term of proc_lib:set_label/1 */
-	INV_NAME_FUNCTION = 3,	 /* {M,F,Arity}: what the process runs */
+	INV_NAME_FUNCTION = 3,	 /* {M,F,Arity} with which the process began */
 	INV_NAME_NONE = 4, /* []: the process has no name, or has exited */
 };
 
@@ -264,8 +280,9 @@ enum inv_ts_kind {
 };
 
 /*
- * Why an event that the VM produced is not in the log. Each lost event is
- * counted under one reason: produced = recorded + the sum of the losses.
+ * Reasons why an event that the VM produced is not in the log. Each lost event
+ * is counted under exactly one reason, so the number of produced events is the
+ * number of recorded events plus the sum of all losses.
  */
 #define INV_LOSSES(X)                                                         \
 	X(FULL, 0, "full")		 /* the ring had no free packet */    \

@@ -23,33 +23,34 @@
 #define INV_LOG_VERSION 3u
 
 /*
- * Version 2 has other records than version 1, in packets of another type. In
- * version 3 an EVENTS packet with exactly one event may have more than
- * INV_PACKET_RAW_MAX bytes. A log that cannot have such packets is written as
- * version 2.
+ * Version 1 has another format of records, in packets of the type
+ * INV_LOG_EVENTS_1. Version 3 differs from version 2 in one point: an EVENTS
+ * packet with exactly one event may have more than INV_PACKET_RAW_MAX bytes. If
+ * a tracer cannot produce such packets, its log has version 2.
  */
 #define INV_LOG_VERSION_SMALL 2u
 
-/* The most bytes of an EVENTS packet with several events, unpacked. A packet of
- * a ring has at most half; the rest is for repeated definitions. */
+/* The most bytes of an EVENTS packet with several events, decompressed. A
+ * packet of a ring has at most half as many; the other half is for definitions
+ * that are repeated. */
 #define INV_PACKET_RAW_MAX (1024u * 1024)
-/* The most bytes of a single event with its definitions: binaries of 16 MiB, 1
- * MiB for the other bytes of the term, and the rest of the event. The
- * definitions of a term count in its 1 MiB. */
+/* INV_EVENT_MAX: the most bytes of one event with its definitions. These are 16
+ * MiB for binaries, 1 MiB for the other bytes of the term and its definitions
+ * (INV_TERM_MAX), and 252 KiB for the rest of the event. */
 #define INV_EVENT_DEFS_MAX (4u * 1024 * 1024)
 #define INV_EVENT_MAX (17u * 1024 * 1024 + 252u * 1024)
 
 /*
- * The head is followed by strings, each a u16 length and bytes, in this order:
+ * After this struct come strings, each a u16 length and bytes, in this order:
  * node name, OTP release, erts version, operating system process id. At
- * head_len - 8 is a u64 checksum of everything before it. A reader skips
- * further strings that it finds before the checksum.
+ * head_len - 8 is a u64 checksum of all bytes before it. A reader skips other
+ * strings between these four and the checksum.
  */
 struct inv_log_head {
 	uint8_t magic[8];
 	uint32_t version;
 	uint32_t head_len; /* bytes from the file's start to the first packet */
-	uint8_t uuid[16];  /* the tracer's: the same in all files of a log */
+	uint8_t uuid[16];  /* of the tracer; the same in all files of a log */
 	uint32_t file_no;  /* from 0 */
 	uint32_t n_streams;
 	uint32_t creation;   /* the node's creation */
@@ -66,7 +67,7 @@ enum inv_log_type {
 	INV_LOG_TOTALS = 3,   /* struct inv_log_totals, one for each stream.
 			       * This is the last packet of a file, and the last
 			       * packet that a spooler or a flush writes */
-	INV_LOG_EVENTS = 4,   /* definitions, then events, of one stream */
+	INV_LOG_EVENTS = 4,   /* definitions and then events of one stream */
 };
 
 static inline int inv_log_is_events(unsigned type)
@@ -80,7 +81,8 @@ enum inv_log_codec {
 };
 
 /*
- * Why a TOTALS packet was written. The field seq of the packet has this number.
+ * Reasons for which a TOTALS packet is written. The packet's field seq has this
+ * number.
  */
 enum inv_log_end {
 	INV_END_CLOSED = 1,	/* the tracer was closed; nothing follows */
@@ -88,22 +90,23 @@ enum inv_log_end {
 	INV_END_VM = 3,		/* the node died; nothing follows */
 	INV_END_ROTATED = 4,	/* continued in the next file */
 	INV_END_TERMINATED = 5, /* the spooler got SIGTERM */
-	INV_END_RECOVERED = 6,	/* `inviso recover' wrote it from a ring file */
+	INV_END_RECOVERED = 6,	/* `inviso recover' made the log's end from a
+				 * ring file */
 	INV_END_FLUSHED = 7,	/* flight recorder: a flush is complete */
 };
 
 /*
- * The head of a packet. The body follows immediately. It has body_len bytes as
- * stored, and raw_len bytes after decompression by the codec.
+ * The head of a packet. The body follows immediately. The body has body_len
+ * bytes in the file, and raw_len bytes after decompression by the codec.
  *
  * An EVENTS body is the packet's definitions (def_len bytes, abi/term.h) and
- * then events (abi/event.h). If the spooler takes a ring packet in several
- * parts, there are several log packets with the same stream and seq. They
- * differ in ev_off, and each has all the definitions that it needs.
+ * then events (abi/event.h). If the spooler writes one ring packet in several
+ * parts, each part is a log packet with the same stream and seq and another
+ * ev_off. Each part has all the definitions that it needs.
  *
- * dropped[] counts from the stream's beginning. If a count is higher than in
- * the previous packet, the difference was lost between the two packets or
- * within the previous packet.
+ * dropped[] counts lost events since the stream's beginning, by reason. If a
+ * count is higher than in the stream's previous packet, the difference is the
+ * number of events that were lost within or after the previous packet.
  */
 struct inv_log_packet {
 	uint32_t sync;
@@ -117,8 +120,10 @@ struct inv_log_packet {
 	uint32_t n_events;    /* EVENTS: number of events; other types: number
 				 of entries */
 	uint64_t seq;	      /* EVENTS: the ring packet's number, from 1 */
-	uint64_t first_event; /* EVENTS: number of the first event in its
-				 stream, from 0; a gap means lost events */
+	uint64_t first_event; /* EVENTS: number of the packet's first event in
+				 the stream, from 0. A gap in the numbers
+				 between two packets means that events were
+				 lost */
 	uint64_t begin_ns;    /* EVENTS: monotonic clock; the first event's
 				 delta counts from here */
 	uint64_t end_ns;      /* EVENTS: monotonic clock, at or after the last
@@ -127,20 +132,19 @@ struct inv_log_packet {
 			    are in earlier log packets */
 	uint32_t def_len;
 	uint64_t dropped[INV_LOSS_COUNT];
-	uint64_t body_sum; /* checksum of the body as stored */
+	uint64_t body_sum; /* checksum of the body as it is in the file */
 	uint64_t head_sum; /* checksum of the head up to this field */
 };
 _Static_assert(sizeof(struct inv_log_packet) == 144, "on disk");
 _Static_assert(INV_LOSS_COUNT == 8, "on disk");
 
 /*
- * Relates the clock of the events to other clocks. All values are in
- * nanoseconds.
- *   mono   CLOCK_MONOTONIC, as in begin_ns
- *   erl    erlang:monotonic_time/1 at the same moment
+ * A reading of several clocks at one moment, in nanoseconds.
+ *   mono   CLOCK_MONOTONIC, the clock of the events (as in begin_ns)
+ *   erl    erlang:monotonic_time/1
  *   offset erlang:time_offset/1; erl + offset is Erlang system time
  *   real   CLOCK_REALTIME, since the Unix epoch
- *   raw    CLOCK_MONOTONIC_RAW, which nothing slews
+ *   raw    CLOCK_MONOTONIC_RAW, whose speed NTP does not adjust
  */
 struct inv_anchor {
 	uint64_t mono;

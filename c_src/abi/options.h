@@ -5,58 +5,62 @@
 #include <stdint.h>
 
 /*
- * The table of options whose values are numbers or one of two words: keys,
- * ranges and defaults for C, Erlang and the manual. C includes this file.
- * tools/options writes include/inviso_options.hrl from it. `make lint' checks
- * that the .hrl file and the manual agree with this table.
+ * The table of options whose values are numbers or one of two words, with their
+ * keys, ranges and defaults. C code includes this file. For Erlang code,
+ * tools/options writes include/inviso_options.hrl from this file. `make lint'
+ * checks that the .hrl file and the manual agree with this table.
  *
- * A value has the unit with which its key ends (bytes, ms, percent). Values of
- * other keys are counts.
+ * If a key ends with bytes, ms or percent, this is the unit of its value.
+ * Values of other keys are counts.
  */
 
-/* The default INV_UNSET: inviso computes the value, or leaves the option
- * unset. */
+/* A default of INV_UNSET means that inviso computes the value, or leaves the
+ * option unset. */
 #define INV_UNSET (-1)
 
-/* A term takes at most this many bytes without the contents of its binaries,
- * however large max_term_bytes is. */
+/* Without the contents of its binaries, a term is recorded in at most this many
+ * bytes, even if max_term_bytes is larger. */
 #define INV_TERM_MAX 1048576
 
 /*
- * X(group, NAME, key, least, most, default).  A group is the map that has the
- * key:
+ * X(group, NAME, key, least, most, default).  The group says in which map the
+ * key occurs. (A session's map is described in abi/control.h, section 4.)
  *
- *	TRACER	the options of inviso_tracer:open/2; some of them may be in
- *		`tracer' of a session
- *	LIMIT	the option `limit' of open/2, and `limits' of a session, where
- *		0 means no limit
+ *	TRACER	the options of inviso_tracer:open/2; some keys also in the
+ *		map `tracer' of a session's map
+ *	LIMIT	the option `limit' of open/2, and the map `limits' of a
+ *		session's map; in the latter, 0 means no limit
  *	ROTATE	the option `rotate' of open/2
- *	PROTECT	`protect' of a session, where 0 means off
- *	SESSION	the map of a session itself (abi/control.h, section 4)
+ *	PROTECT	the map `protect' of a session's map; 0 means off
+ *	SESSION	a session's map itself
  */
 /* clang-format off */
 #define INV_OPTIONS(X) \
-	/* memory of all rings together; at least four packets a thread */ \
+	/* memory of all rings together, which is at least four packets for \
+	 * each thread */ \
 	X(TRACER, BUFFER_BYTES, buffer_bytes, 1, 1099511627776, INV_UNSET) \
 	/* size of a packet; a multiple of 4096 */ \
 	X(TRACER, PACKET_BYTES, packet_bytes, 4096, 524288, 65536) \
-	/* largest size of a recorded term; beyond INV_TERM_MAX only of its \
-	 * binaries */ \
+	/* largest size of a recorded term; what exceeds INV_TERM_MAX can only \
+	 * be contents of binaries */ \
 	X(TRACER, MAX_TERM_BYTES, max_term_bytes, 16, 16777216, 4096) \
 	/* how deeply the containers in a recorded term may nest */ \
 	X(TRACER, MAX_DEPTH, max_depth, 1, 128, 32) \
-	/* how often full packets are written to the log */ \
+	/* interval at which full packets are written to the log */ \
 	X(TRACER, DRAIN_MS, drain_ms, 1, 10000, 10) \
-	/* how often partly filled packets are written; 0: only at a flush */ \
+	/* interval at which packets that are not full are written to the \
+	 * log; 0: only at a flush */ \
 	X(TRACER, FLUSH_MS, flush_ms, 0, 3600000, 1000) \
-	/* events and bytes that all threads together record */ \
+	/* the most events and bytes that all threads together record */ \
 	X(LIMIT, LIMIT_EVENTS, events, 0, 18446744073709551614, INV_UNSET) \
 	X(LIMIT, LIMIT_BYTES, bytes, 0, 18446744073709551614, INV_UNSET) \
-	/* time since the tracer was opened, or the session began to arm */ \
+	/* the tracer stops at this time after it was opened; a session, after \
+	 * it began to arm */ \
 	X(LIMIT, LIMIT_MS, ms, 1, 4294967295, INV_UNSET) \
-	/* events recorded in any one second */ \
+	/* the most events recorded in one second */ \
 	X(LIMIT, LIMIT_RATE, rate, 1, 4294967295, INV_UNSET) \
-	/* size and age of a log file, and how many files are kept */ \
+	/* size and age at which a new log file begins, and how many files are \
+	 * kept */ \
 	X(ROTATE, ROTATE_BYTES, bytes, 1, 1125899906842624, INV_UNSET) \
 	X(ROTATE, ROTATE_MS, ms, 1, 1099511627776, INV_UNSET) \
 	X(ROTATE, ROTATE_COUNT, count, 1, 1000000, INV_UNSET) \
@@ -68,7 +72,7 @@
 	X(SESSION, DEAD_MAN_MS, dead_man_ms, 1, 4294967295, 10000) \
 	/* how long logs are kept for `inviso fetch' after the session */ \
 	X(SESSION, HOLD_MS, hold_ms, 0, 4294967295, 3600000) \
-	/* open calls of a process; 0: no bound */ \
+	/* the most open traced calls of a process; 0: no bound */ \
 	X(SESSION, OPEN_CALLS, open_calls, 0, 1000000, 1000)
 
 /* X(NAME, key, default, other): options of inviso_tracer:open/2 whose value is

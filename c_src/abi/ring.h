@@ -30,54 +30,61 @@
  * reader that loads the word sees only whole events.
  *
  * An event that is larger than a packet lies in one of n_large large slots,
- * which all rings share. The thread claims a large slot, writes the event there,
- * and then commits a packet of its own ring that has no bytes and names the
- * large slot (struct inv_ring_large).
+ * which all rings share. The thread claims a large slot and writes the event
+ * there. Then it commits a packet of its own ring that has no bytes and names
+ * the large slot (struct inv_ring_large).
  *
- * The marks say which side writes a field: (c) the creator, before any other
- * process maps the memory; (p) the ring's producer; (k) the tracer's keeper in
- * the VM; (s) the spooler.  No side trusts the other: sizes and offsets are
- * checked on each use.  Integers are in the machine's own byte order; the
- * mapping never leaves the machine.  Normative text: inviso-ring(7).
+ * A letter before a group of fields says which side writes them: (c) the
+ * creator, before any other process maps the memory; (p) the ring's producer;
+ * (k) the tracer's keeper in the VM; (s) the spooler.  No side trusts another:
+ * sizes and offsets are checked on each use.  Integers are in the machine's own
+ * byte order, because the memory never leaves the machine.  Normative text:
+ * inviso-ring(7).
  */
 #define INV_RING_MAGIC 0x31474e49524e4956u /* "VINRING1" in memory order */
 #define INV_RING_VERSION 3u
-#define INV_RING_VERSION_MIN 2u /* the oldest that is read: no large slots */
+/* The oldest version that is read; it has no large slots. */
+#define INV_RING_VERSION_MIN 2u
 
 #define INV_PACKET_MIN (4u * 1024)
 #define INV_PACKET_MAX (512u * 1024)
 #define INV_RINGS_MAX 4096u
 #define INV_SLOTS_MIN 4u
-#define INV_LARGE_MAX 1024u /* large slots */
+#define INV_LARGE_MAX 1024u /* the most large slots */
 #define INV_LARGE_BYTES_MAX (INV_EVENT_MAX + 4096u)
 
 enum inv_keep {
-	INV_KEEP_OLDEST = 0, /* a full ring drops new events; drained on a
-				timer */
-	INV_KEEP_NEWEST = 1, /* flight recorder: drained only on request */
+	INV_KEEP_OLDEST = 0, /* a full ring drops new events; the spooler
+				writes packets to the log on a timer */
+	INV_KEEP_NEWEST = 1, /* flight recorder: a full ring overwrites its
+				oldest packet; the spooler writes only on
+				request */
 };
 
 /*
- * The state of the tracer, set by the keeper (k), or by the VM if the keeper is
- * dead. The number only ever increases.
+ * The state of the tracer. The keeper sets it (k); if the keeper is dead, a
+ * callback of the VM does. The number only ever increases.
  */
 enum inv_tracer_state {
 	INV_TRACER_OPEN = 1,
-	INV_TRACER_CLOSED = 2,	   /* no more events: the spooler drains the
-				      rings, ends the log and exits */
-	INV_TRACER_OWNER_DIED = 3, /* like CLOSED, but because the tracer's
-				      owner died */
+	INV_TRACER_CLOSED = 2,	   /* no more events: the spooler writes what
+				      is left to the log, ends the log and
+				      exits */
+	INV_TRACER_OWNER_DIED = 3, /* like CLOSED; the reason is that the
+				      tracer's owner died */
 };
 
 /* The spooler's state (s). */
 enum inv_spool_state {
 	INV_SPOOL_NONE = 0,
 	INV_SPOOL_RUNNING = 1,
-	INV_SPOOL_STALLED = 2, /* the log cannot be written: see error */
+	INV_SPOOL_STALLED = 2, /* the log cannot be written at the moment; the
+				  control page's `error' gives the reason */
 	INV_SPOOL_DONE = 3,    /* all events are in the log, or counted as
 				  unwritten */
-	INV_SPOOL_FAILED = 4,  /* the log could not be created or completed (a
-				  ring file is then kept): see error */
+	INV_SPOOL_FAILED = 4,  /* the log could not be created or completed;
+				  `error' gives the reason. If the memory is a
+				  file, the file is kept */
 };
 
 #define INV_N_ANCHORS 16u
@@ -85,24 +92,25 @@ enum inv_spool_state {
 #define INV_CACHE_LINE 64
 
 /*
- * Describes the next step of the spooler, so that a successor neither repeats
- * nor skips a packet. The spooler writes the bytes to the log file, and then
- * sets valid. It clears valid when the ring's position and the log's fields of
- * the control page have the values below.
+ * With the journal, a spooler whose predecessor has died neither repeats nor
+ * skips a packet. First the spooler writes bytes to the log file. Then it fills
+ * in the journal and sets `valid'. Then it copies the values of the journal to
+ * the ring's head and the control page, and clears `valid'. If a new spooler
+ * finds `valid' set, it repeats the copying.
  */
 struct inv_ring_journal {
 	_Atomic uint32_t valid;
-	uint32_t ring;	   /* index; UINT32_MAX: none, only the log's fields
-			      change */
-	uint64_t read_seq; /* from here to `damaged': the ring's new position
-			      and counters */
+	uint32_t ring;	   /* number of the ring; UINT32_MAX: only the control
+			      page changes */
+	uint64_t read_seq; /* from here to `damaged': new values of the fields
+			      with the same names in the ring's head */
 	uint64_t read_off;
 	uint64_t read_event;
 	uint64_t overwritten;
 	uint64_t recorded;
 	uint64_t unwritten;
 	uint64_t damaged;
-	uint64_t log_off; /* from here on: the control page's new values */
+	uint64_t log_off; /* from here on: new values for the control page */
 	uint64_t log_bytes;
 	uint64_t anchors_done;
 	uint32_t log_file;
@@ -128,7 +136,8 @@ struct inv_ring_ctl {
 	/* (c) options of the spooler */
 	uint32_t codec;	   /* enum inv_log_codec */
 	int32_t level;	   /* compression level; 0: the codec's default */
-	uint32_t drain_ms; /* how often full packets are written to the log */
+	uint32_t drain_ms; /* the interval in which full packets are written to
+			    * the log */
 	uint32_t flush_ms; /* the interval in which packets that are not full
 			    * are written to the log; 0: only on request */
 	uint64_t rotate_bytes; /* file size at which a new file begins; 0:
@@ -143,8 +152,9 @@ struct inv_ring_ctl {
 	char erts_version[32];
 	char path[INV_PATH_LEN]; /* absolute; names of rotated files end in
 				    ".N" */
-	uint64_t vm_pid_ns; /* inode of /proc/self/ns/pid of the namespace in
-			       which vm_pid is valid; 0: unknown */
+	uint64_t vm_pid_ns; /* inode of /proc/self/ns/pid in the VM, that is, of
+			       the PID namespace to which vm_pid belongs; 0:
+			       unknown */
 	/* The large slots are the last n_large * large_bytes bytes of the
 	 * mapping. */
 	uint32_t n_large;     /* how many large slots there are; 0: none */
@@ -166,8 +176,9 @@ struct inv_ring_ctl {
 	/* (s) */
 	_Alignas(INV_CACHE_LINE) _Atomic uint32_t spool_state;
 	_Atomic int32_t spool_pid;
-	_Atomic uint64_t flush_done;   /* the newest flush request whose events
-					  are in the log */
+	_Atomic uint64_t flush_done;   /* number of the newest flush request
+					  that is complete: its events are in
+					  the log */
 	_Atomic uint64_t log_off;      /* how many bytes from the start of the
 					  current file are valid */
 	_Atomic uint32_t log_file;     /* number of the current file */
@@ -194,21 +205,24 @@ struct inv_ring_head {
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t seq; /* number of the newest
 							  packet opened; 0: none
 							  yet */
-	_Atomic uint64_t next_seq; /* number of the packet being opened; never
-				      less than `seq' */
+	_Atomic uint64_t next_seq; /* only with keep => newest: number of the
+				      packet that the producer is opening, or
+				      has opened last; never less than `seq' */
 	_Atomic uint64_t produced; /* events that the VM produced */
 	_Atomic uint64_t dropped[INV_LOSS_COUNT]; /* losses that the producer
 						     counts */
 
 	/* (s) */
-	_Alignas(INV_CACHE_LINE) _Atomic uint64_t read_seq; /* packet to read
+	_Alignas(INV_CACHE_LINE) _Atomic uint64_t read_seq; /* number of the
+							       packet to read
 							       next, from 1 */
-	_Atomic uint64_t read_off;    /* bytes of that packet's events already
-					 read */
+	_Atomic uint64_t read_off;    /* how many bytes of this packet's events
+					 were read already */
 	_Atomic uint64_t read_event;  /* number of the next event to read */
-	_Atomic uint64_t hold;	      /* number of the packet being read; 0:
-					 none. With keep => newest the producer
-					 does not overwrite this packet */
+	_Atomic uint64_t hold;	      /* number of the packet that the spooler
+					 is reading; 0: none. With keep =>
+					 newest the producer does not overwrite
+					 this packet */
 	_Atomic uint64_t overwritten; /* events overwritten before they could be
 					 read */
 	_Atomic uint64_t recorded;    /* events in the log */
@@ -225,12 +239,13 @@ struct inv_ring_slot {
 				    opened */
 	uint64_t first_event;	 /* number of the packet's first event, from
 				    0 */
-	uint64_t dropped[INV_LOSS_COUNT]; /* the ring's losses when this packet
-					     was opened */
-	_Atomic uint64_t end_ns; /* time of its last event, or slightly later */
-	_Atomic uint32_t large; /* 1 + the number of the large slot that has the
-				   packet's one event; 0: the events are in
-				   data */
+	uint64_t dropped[INV_LOSS_COUNT]; /* `dropped' of the ring's head when
+					     this packet was opened */
+	_Atomic uint64_t end_ns; /* time of the packet's last event, or slightly
+				    later */
+	_Atomic uint32_t large;	 /* 0: the events are in data. Otherwise the
+				   packet has one event, and this is 1 + the
+				   number of the large slot with that event */
 	uint32_t pad0;
 	uint64_t reserved[2];
 	uint8_t data[];
@@ -238,21 +253,24 @@ struct inv_ring_slot {
 _Static_assert(sizeof(struct inv_ring_slot) == 128, "two lines");
 
 /*
- * A large slot. Its owner is a packet, or 0:
+ * A large slot. `owner' is 0 if the slot belongs to no packet. Otherwise it
+ * names the packet to which the slot belongs:
  *
  *	busy 1 bit | 1 + number of the ring 15 bits | packet number 48 bits
  *
- * A thread claims the slot with one compare and swap. While `busy' is set, it
- * alone uses the slot. Afterwards the slot belongs to the packet, and is free
- * when the packet has been read or, with keep => newest, overwritten. With
- * keep => newest a thread may also take a slot whose packet is not held. So a
- * reader checks the owner after it has set the ring's hold (ring/large.h).
+ * A thread claims the slot for a packet with one compare and swap, which sets
+ * `busy'. While `busy' is set, only this thread uses the slot. After that the
+ * slot is free when its packet was read or, with keep => newest, overwritten.
+ * With keep => newest, a thread may also claim a slot whose packet was not
+ * read, unless a reader has set the ring's `hold' to the packet. So a reader
+ * first sets `hold' and then checks the owner (ring/large.h).
  */
 struct inv_ring_large {
 	_Atomic uint64_t owner;
-	_Atomic uint64_t begin_ns; /* time of its event */
-	uint32_t ev;  /* bytes of the event, from the start of data */
-	uint32_t def; /* bytes of its definitions, up to the slot's end */
+	_Atomic uint64_t begin_ns; /* time of the event */
+	uint32_t ev;  /* bytes of the event, which lies at the start of data */
+	uint32_t def; /* bytes of the event's definitions, which lie at the
+			 slot's end */
 	uint64_t reserved[5];
 	uint8_t data[];
 };

@@ -5,8 +5,9 @@
 /*
  * Packed terms: the encoding of terms in event records.
  *
- * A term is a code byte, and then what the table says.  Containers are written
- * in the order of their elements, so that an encoder needs no look-ahead.
+ * A term is a code byte, and then the bytes that the table gives for this code.
+ * Elements of a container follow in their order, so that an encoder needs no
+ * look-ahead.
  *
  *   00..3f  integer 0..63
  *   40..7f  dictionary entry 0..63
@@ -18,33 +19,36 @@
  *
  * "varint" and "signed" mean the same as in abi/event.h.
  *
- * A CUT or HOLE replaces what exceeds the limits of size or depth. A kind (enum
- * inv_cut) and a varint n follow: n is how much is missing.
+ * A CUT or HOLE replaces a part of a term that exceeds the limits of size or
+ * depth. After the code come a kind (enum inv_cut) and a varint n, which says
+ * how much is missing.
  *
- * CUT replaces elements, and ends the container that they are in; no END
- * follows:
- *   in a tuple    of kind TUPLE, for the remaining elements,
- *   in a map      of kind MAP, in the place of a key, for the remaining pairs,
- *   in a list     of kind LIST or LIST_MIN, for the remaining elements and the
- *                 tail.
- * HOLE replaces one term of its kind, anywhere; the term's container continues
- * after the HOLE.
+ * A CUT replaces all remaining elements of a container. It ends the container
+ * without an END. Its kind is
+ *   in a tuple    TUPLE: the remaining elements are missing,
+ *   in a map      MAP, in the place of a key: the remaining pairs are missing,
+ *   in a list     LIST or LIST_MIN: the remaining elements and the tail are
+ *                 missing.
+ * A HOLE replaces one term anywhere. The kind says of which type the term was.
+ * After the HOLE the container of the term continues.
  *
- * A list ends with END, TAIL or CUT. NIL does not end a list: it is an element,
- * the empty list.
+ * A list ends with END, TAIL or CUT. A NIL inside a list does not end it: it is
+ * an element, the empty list.
  *
- * A dictionary entry that is a function stands for the term {M,F,Arity}. APPLY
- * stands for {M,F,[Arg, ...]}: its function's arguments follow, as many as the
- * arity says. A CUT of kind LIST replaces the remaining arguments.
+ * If a dictionary entry is a function, a reference to it stands for the term
+ * {M,F,Arity}. An APPLY of the entry stands for {M,F,[Arg, ...]}; the arguments
+ * follow, as many as the arity says. A CUT of kind LIST can replace the
+ * remaining arguments.
  *
- * Dictionary: an atom, pid or port of the node, or a function, is defined once
- * a packet and numbered from 0 in the order of definition.  A definition is
+ * Dictionary: the terms of a packet refer to atoms, to functions, and to pids
+ * and ports of the node by number. The packet defines each of them exactly
+ * once, and numbers them from 0 in the order of definition.  A definition is
  *
  *      kind u8 (enum inv_def) | len varint | len bytes
  *
- * Definitions are stored apart from the events, the newest at the lowest
- * address (abi/ring.h: they grow down from the packet's end). So if there are n
- * definitions, the first definition in memory has the number n - 1.
+ * Definitions are stored apart from the events, and grow down from the packet's
+ * end (abi/ring.h). So the newest has the lowest address: of n definitions, the
+ * first in memory has the number n - 1.
  */
 enum inv_term_code {
 	INV_T_SMALL = 0x00,	   /* ..3f */
@@ -73,9 +77,9 @@ enum inv_term_code {
 	INV_T_STRING_CUT = 0xce, /* n varint, n bytes, then kind u8 and varint
 				    as in CUT: the start of a longer list */
 	INV_T_REF = 0xcf,	 /* node varint (0: the recording node;
-				    otherwise as in INV_DEF_NODE), n varint, n
-				    varints in the order in which they are
-				    printed */
+				    otherwise as in INV_DEF_NODE), n varint, and
+				    n varints: the numbers of the printed
+				    reference, in its order */
 	INV_T_XPID = 0xd0,	 /* node varint, number varint, serial varint */
 	INV_T_XPORT = 0xd1,	 /* node varint, number varint */
 	INV_T_EXPORT = 0xd2,	 /* fun M:F/A: three terms */
@@ -84,7 +88,8 @@ enum inv_term_code {
 	INV_T_HOLE = 0xd4,	 /* kind u8, n varint: replaces one term that
 				    was left out */
 	INV_T_END = 0xd5,	 /* ends a proper list */
-	INV_T_APPLY = 0xd6,	 /* number varint, of a function; arguments */
+	INV_T_APPLY = 0xd6,	 /* number varint of a dictionary entry that is
+				    a function, arguments */
 	INV_T_APPLY_SMALL = 0xe0, /* ..ff: APPLY with the number 0..31 */
 };
 
@@ -92,31 +97,33 @@ enum inv_def {
 	INV_DEF_ATOM = 1, /* the name, UTF-8 */
 	INV_DEF_PID = 2,  /* number varint, serial varint: <0.number.serial> */
 	INV_DEF_PORT = 3, /* number varint: #Port<0.number> */
-	INV_DEF_NODE = 4, /* node varint (the number with which the recording
-			     node prints it), creation varint, name. A node gets
-			     a dictionary number, too */
-	INV_DEF_FUNCTION = 5, /* module varint, function varint: numbers of
-				 atoms; arity varint, 0..255 */
+	INV_DEF_NODE = 4, /* node varint (the X of <X.1.0>, as the recording
+			     node prints it), creation varint, name. A node is
+			     numbered like other entries of the dictionary */
+	INV_DEF_FUNCTION = 5, /* module varint, function varint (both are
+				 dictionary numbers of atoms), arity varint,
+				 0..255 */
 };
 
-/* What a CUT or HOLE replaces. The comment gives the unit of its n. */
+/* The kind of a CUT or HOLE: what it replaces. Each comment gives the unit of
+ * n, the number that says how much is missing. */
 enum inv_cut {
 	INV_CUT_TUPLE = 1,    /* elements */
 	INV_CUT_MAP = 2,      /* pairs */
-	INV_CUT_LIST = 3,     /* elements, exactly; the list is proper */
-	INV_CUT_LIST_MIN = 4, /* elements, at least that many */
+	INV_CUT_LIST = 3,     /* elements, exactly n; the list is proper */
+	INV_CUT_LIST_MIN = 4, /* elements, at least n */
 	INV_CUT_BINARY = 5,   /* bytes */
-	INV_CUT_INT = 6,      /* bytes, at least that many; 0: unknown */
-	INV_CUT_OTHER = 7,    /* n is 0; in a HOLE of a redacted value, n is
-				 the value's type (enum inv_redacted) */
-	INV_CUT_BITS = 8,     /* n is 0: a bitstring of unknown size */
+	INV_CUT_INT = 6,      /* bytes, at least n; 0: unknown */
+	INV_CUT_OTHER = 7,    /* a term of another type; n is 0, or, for a
+				 redacted value, its type (enum inv_redacted) */
+	INV_CUT_BITS = 8,     /* a bitstring of unknown size; n is 0 */
 };
 
 /*
- * The types of redacted values. A HOLE of kind OTHER with such a number is a
- * mark: a rule of the user says that the value is not recorded. A mark says
- * nothing else about the value, not even its size. Readers that know no marks
- * print a HOLE.
+ * The types of redacted values. A HOLE of kind OTHER whose n is one of these
+ * numbers is a mark: it replaces a value that is not recorded because of a rule
+ * of the user. A mark says nothing else about the value, not even its size. A
+ * reader that does not know marks prints them as it prints other HOLEs.
  */
 #define INV_REDACTED(X)          \
 	X(TERM, 1, "term")       \

@@ -11,8 +11,9 @@
 /*
  * A buffer that grows. A struct of zeros is an empty buffer.
  *
- * After the first failure nothing more is appended, and error gives the reason,
- * so one check at the end is enough.  The bytes in data stay valid.
+ * After the first failure nothing more is appended, and `error' keeps the
+ * reason.  So callers need to check `error' only once, after the last append.
+ * The bytes in data stay valid.
  *
  * The fast way to write is to reserve space, write, and commit the length:
  *
@@ -47,13 +48,15 @@ uint8_t *inv_buf_grow(struct inv_buf *b, size_t n);
  */
 INV_HOT uint8_t *inv_buf_reserve(struct inv_buf *b, size_t n)
 {
-	/* Not <=, so that an empty buffer without memory has no space for 0. */
+	/* < and not <=: if n is 0 and data is still NULL, inv_buf_grow must
+	 * allocate, because a result of NULL means failure. */
 	if (inv_likely(n < b->cap - b->len && b->error == 0))
 		return b->data + b->len;
 	return inv_buf_grow(b, n);
 }
 
-/* Appends n bytes that the caller wrote where inv_buf_reserve returned. */
+/* Appends n bytes, which the caller has written to the place that
+ * inv_buf_reserve returned. */
 INV_HOT void inv_buf_commit(struct inv_buf *b, size_t n)
 {
 	b->len += n;
@@ -97,7 +100,8 @@ void inv_buf_printf(struct inv_buf *b, const char *fmt, ...)
 uint8_t *inv_decimal_u64(uint8_t *w, uint64_t v);
 uint8_t *inv_decimal_i64(uint8_t *w, int64_t v);
 
-/* "00" to "99": each division by 100 yields two digits. */
+/* The texts "00" to "99", one after another, with which a number is written two
+ * digits at a time. */
 extern const char inv_decimal_pairs[201];
 
 /* Writes v, at most 99, as two digits. */

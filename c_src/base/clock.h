@@ -6,8 +6,8 @@
 #include <time.h>
 
 /*
- * All clocks of C code, except Erlang's times, which the VM provides. Deadlines
- * are times of the monotonic clock.
+ * The clocks of the operating system that C code reads. (Erlang's times come
+ * from the VM.) Deadlines are times of the monotonic clock.
  */
 static inline uint64_t inv_clock_ns(clockid_t clock)
 {
@@ -17,7 +17,8 @@ static inline uint64_t inv_clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The clock of events. One call takes about 20 ns (vDSO). */
+/* The clock from which events get their times. A call takes about 20 ns
+ * (vDSO). */
 static inline uint64_t inv_mono_ns(void)
 {
 	return inv_clock_ns(CLOCK_MONOTONIC);

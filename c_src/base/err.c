@@ -8,7 +8,7 @@
 void inv__err_end_whole(char *text)
 {
 	size_t len = strlen(text);
-	size_t n = 1; /* bytes from the first byte of the last character on */
+	size_t n = 1; /* bytes of the last character */
 	unsigned char first;
 
 	while (n < len && n < 4 &&

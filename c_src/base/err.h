@@ -5,8 +5,9 @@
 #include <stdint.h>
 
 /*
- * A function returns 0 on success and a negative code on failure. It returns a
- * positive number only if its header says so (the end of an iterator).
+ * A function returns 0 on success and a negative code on failure. If it can
+ * also return a positive number, the comment at its declaration says so; an
+ * iterator returns INV_END at the end.
  */
 enum inv_code {
 	INV_OK = 0,
@@ -37,8 +38,8 @@ enum inv_code {
 
 /*
  * An error message for people. The caller owns the struct; functions accept
- * NULL for it. The function that fails sets the text ("open /x: No such file");
- * each of its callers can prepend what the caller was doing.
+ * NULL for it. The function that fails sets the text ("open /x: No such file").
+ * Its callers can prepend what they were doing, with inv_err_ctx.
  */
 struct inv_err {
 	int code;

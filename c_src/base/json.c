@@ -13,8 +13,8 @@ static bool is_plain(uint8_t c)
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* If any byte of x is below c, the result has the top bit of some byte set. c
- * is at most 0x80. */
+/* If at least one byte of x is below c, the top bit of at least one byte of the
+ * result is set; otherwise none is. c is at most 0x80. */
 static uint64_t is_below(uint64_t x, uint8_t c)
 {
 	return (x - EACH(c)) & ~x;
@@ -49,8 +49,8 @@ static uint8_t *put_unit(uint8_t *w, uint32_t unit)
 	return w;
 }
 
-/* Copies the character at p to w, escaped if necessary. Both may be in one
- * buffer if w <= p. Sets *n to the length of the character at p. */
+/* Copies the character at p to w, escaped if necessary. p and w may point into
+ * the same buffer if w <= p. Sets *n to the length of the character at p. */
 static uint8_t *put_char(uint8_t *w, const uint8_t *p, const uint8_t *end,
 			 unsigned *n)
 {

@@ -7,8 +7,8 @@
 #include "base/buf.h"
 
 /*
- * Writes JSON into a buffer.  The writer adds commas and quotes and escapes the
- * texts; the caller closes what it opens:
+ * Writes JSON into a buffer.  The writer adds commas and quotes, and escapes
+ * texts. The caller must close each object and array that it opens:
  *
  *	struct inv_json j = { .out = &b };
  *
@@ -22,19 +22,19 @@
  *
  * appends {"node":"a@h","calls":[3]} and a newline.
  *
- * A key is NULL in an array and at the top.  Otherwise it must be a plain
- * identifier, because it is not escaped; for other keys use inv_json_key_text.
+ * The key is NULL for a value that is an element of an array or is in no
+ * container.  Any other key must be a plain identifier, because the writer does
+ * not escape keys; for other keys use inv_json_key_text.
  *
- * The functions return no errors: if memory runs out, out->error is set.
+ * The functions return no errors: if memory runs out, they set out->error.
  */
 struct inv_json {
 	struct inv_buf *out;
-	bool more; /* private: there is a value before, so the next value needs
-		    * a comma */
+	bool more; /* private: the next value needs a comma before it */
 };
 
-/* Writes a comma if there is a value before, then the key, and then the
- * character `c' with which the value begins, unless `c' is 0. */
+/* Writes a comma if one is needed, the key and a colon unless the key is NULL,
+ * and `first', the first character of the value, unless `first' is 0. */
 INV_HOT void inv_json_lead(struct inv_json *j, const char *key, char first)
 {
 	size_t n = key ? strlen(key) : 0;
@@ -154,8 +154,8 @@ INV_HOT void inv_json_null(struct inv_json *j, const char *key)
 	j->more = true;
 }
 
-/* Copies JSON into a script element of HTML. Replaces each <, which could end the
- * element; in JSON, < occurs only in strings. */
+/* Copies JSON for a script element of HTML. Escapes each <, because </script>
+ * in a string would end the element. (In JSON, < occurs only in strings.) */
 void inv_json_embed(const struct inv_buf *json, struct inv_buf *out);
 
 #endif

@@ -3,19 +3,21 @@
 #define INV_BASE_LIKELY_H
 
 /*
- * Marks the branch that nearly every event takes, so that the compiler puts it
- * where no jump is needed.
+ * Tells the compiler whether x is nearly always true (or false), so that the
+ * code of the frequent case runs without a jump.
  */
 #define inv_likely(x) __builtin_expect(!!(x), 1)
 #define inv_unlikely(x) __builtin_expect(!!(x), 0)
 
-/* For variables of the NIF in headers: an access needs no table of addresses. */
+/* For variables of the NIF that a header declares: code of the NIF then reads
+ * their addresses without the global offset table. */
 #define INV_HIDDEN __attribute__((visibility("hidden")))
 
 /*
- * A small function that an event calls many times. gcc inlines fewer such
- * functions when a program is large, so it must be told to. The NIF calls them
- * rarely and has to be small, because it is pushed.
+ * For small functions that run many times for each event. In a large program
+ * gcc inlines fewer of them, so the attribute forces it. In the NIF it does
+ * not: there they run rarely, and the NIF must be small, because the command
+ * sends it to nodes.
  */
 #ifdef INV_IN_VM
 #define INV_HOT static inline

@@ -16,12 +16,12 @@
  *	inv_proto_text(&b, 2, "name");
  *	inv_proto_close(&b, at);
  *
- * The length of a nested message is unknown when it is opened, so four bytes
- * are reserved for it. Its varint then has four bytes even if fewer would do;
- * readers of protocol buffers accept that.
+ * The length of a nested message is unknown when it is opened, so the writer
+ * reserves four bytes for the length. The length is then a varint of four bytes
+ * even if fewer would do; readers of protocol buffers accept that.
  *
- * The functions return no errors: b->error is INV_ENOMEM, or INV_ETOOBIG if a
- * field has more than INV_PROTO_MAX bytes.
+ * The functions return no errors. On failure they set b->error: INV_ETOOBIG if
+ * a field has more than INV_PROTO_MAX bytes, otherwise INV_ENOMEM.
  */
 #define INV_PROTO_MAX (((size_t)1 << 28) - 1)
 
@@ -32,7 +32,8 @@ enum inv_proto_wire {
 };
 
 /*
- * The most bytes that a field's number, which is below 2^28, and its kind take.
+ * The most bytes of a tag: a field's number, which is below 2^28, and the wire
+ * type.
  */
 #define INV_PROTO_TAG_MAX 5
 /* Bytes that inv_proto_open reserves for the length. */
@@ -44,7 +45,7 @@ INV_HOT uint8_t *inv_proto_tag(uint8_t *w, uint32_t field,
 	return inv_varint_put(w, (uint64_t)field << 3 | wire);
 }
 
-/* uint32, uint64, bool and enum */
+/* Writes a field of the type uint32, uint64, bool or enum. */
 INV_HOT void inv_proto_u64(struct inv_buf *b, uint32_t field, uint64_t v)
 {
 	uint8_t *w = inv_buf_reserve(b, INV_PROTO_TAG_MAX + INV_VARINT_MAX);
@@ -56,13 +57,14 @@ INV_HOT void inv_proto_u64(struct inv_buf *b, uint32_t field, uint64_t v)
 	b->len = (size_t)(w - b->data);
 }
 
-/* int32 and int64; a negative number takes ten bytes */
+/* Writes a field of the type int32 or int64. A negative number takes ten
+ * bytes. */
 INV_HOT void inv_proto_i64(struct inv_buf *b, uint32_t field, int64_t v)
 {
 	inv_proto_u64(b, field, (uint64_t)v);
 }
 
-/* fixed64 and sfixed64 */
+/* Writes a field of the type fixed64 or sfixed64. */
 INV_HOT void inv_proto_fixed64(struct inv_buf *b, uint32_t field, uint64_t v)
 {
 	uint8_t *w = inv_buf_reserve(b, INV_PROTO_TAG_MAX + sizeof(v));
@@ -83,7 +85,8 @@ INV_HOT void inv_proto_double(struct inv_buf *b, uint32_t field, double v)
 	inv_proto_fixed64(b, field, bits);
 }
 
-/* bytes; also a string, if the n bytes are UTF-8 */
+/* Writes a field of the type bytes. It can also be a string, if the n bytes are
+ * UTF-8. */
 void inv_proto_bytes(struct inv_buf *b, uint32_t field, const void *p,
 		     size_t n);
 
@@ -93,9 +96,9 @@ INV_HOT void inv_proto_text(struct inv_buf *b, uint32_t field, const char *s)
 }
 
 /*
- * Opens a nested message, a string or bytes that the caller appends to b, or a
- * packed array. Pass the result to inv_proto_close. Close nested parts in the
- * reverse order of opening.
+ * Opens a nested message, a packed array, a string, or bytes. The caller then
+ * appends the contents to b, and passes the result to inv_proto_close. Close
+ * nested parts in the reverse order of opening.
  */
 INV_HOT size_t inv_proto_open(struct inv_buf *b, uint32_t field)
 {

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* An entry, as getdents64(2) returns it. A signal handler must not call
- * readdir(3). */
+/* A directory entry, as getdents64(2) returns it. This file does not use
+ * readdir(3), because a signal handler must not call it. */
 struct entry {
 	uint64_t inode;
 	int64_t off;
@@ -26,9 +26,9 @@ static void empty(int fd, int depth)
 	_Alignas(struct entry) char buf[4096];
 	bool removed = true;
 
-	/* If entries are removed while a directory is read, the reading can
-	 * skip other entries. So the directory is read again until no more
-	 * entry was removed. */
+	/* A read of a directory can skip entries if other entries are removed
+	 * during the read. So the directory is read again until a read has
+	 * removed nothing. */
 	while (removed) {
 		long n;
 

@@ -3,9 +3,10 @@
 #define INV_BASE_TESTPOINT_H
 
 /*
- * A point at which a stress test can pause or kill a thread. There is one after
- * each step that another thread or process can see. The macro is empty, except
- * in builds with INV_TESTPOINTS, where the test defines inv_testpoint().
+ * A test point: a place at which a stress test can pause or kill a thread.
+ * There is a test point after each step that another thread or process can see.
+ * The macro is empty, except in builds with INV_TESTPOINTS, in which the test
+ * defines inv_testpoint().
  */
 #ifdef INV_TESTPOINTS
 void inv_testpoint(const char *name);

@@ -52,7 +52,7 @@ bool inv_utf8_valid(const uint8_t *p, size_t len)
 	const uint8_t *end;
 	unsigned n;
 
-	/* The memory of an empty buffer is NULL. */
+	/* If len is 0, p can be NULL, to which nothing may be added. */
 	if (!len)
 		return true;
 	for (end = p + len; p < end; p += n) {

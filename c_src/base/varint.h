@@ -6,8 +6,7 @@
 
 /*
  * LEB128: seven bits in each byte, least significant first. The top bit is set
- * if more bytes follow. At most ten bytes. Allocates nothing, so the VM's
- * threads can use it.
+ * if more bytes follow. A number takes at most ten bytes.
  */
 #define INV_VARINT_MAX 10
 

@@ -11,7 +11,7 @@
 
 #define SIZE_MIN (sizeof(struct inv_log_head) + 8)
 
-/* The bytes at the start of a source, in the window. */
+/* The first bytes of a source, in the window. */
 struct start {
 	const uint8_t *data;
 	size_t size;
@@ -67,7 +67,8 @@ static bool sum_sound(const struct start *b, uint32_t head_len)
 	return sum == XXH64(b->data, head_len - 8, 0);
 }
 
-/* Returns true if more bytes could change the result of inv_log_about_read. */
+/* Returns true if the source is growing and more bytes could change the result
+ * of inv_log_about_read. */
 static bool wait(struct inv_window *w)
 {
 	const struct start b = look(w);

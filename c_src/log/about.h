@@ -19,20 +19,20 @@ struct inv_log_about {
 };
 
 /*
- * The maximum length of a head. If a head is damaged, the file counts as a log
- * if a packet starts within this length.
+ * The maximum length of a head. A file with a damaged head counts as a log if a
+ * packet starts within this length.
  */
 #define INV_LOG_HEAD_MAX (64u * 1024)
 
-/* Returns true if the source starts like a log. The windows here have
- * INV_SCAN_WINDOW bytes. */
+/* Returns true if the window's source starts like a log. Windows passed to the
+ * functions of this file must have INV_SCAN_WINDOW bytes. */
 bool inv_log_about_is(struct inv_window *w);
 
 /*
  * Reads as much of the head as possible, and sets *start to the offset at which
- * to search for packets. Returns 0, or INV_END if more bytes are needed. Other
- * errors: INV_EFORMAT, INV_EVERSION, INV_ENOMEM. The caller must call
- * inv_log_about_release, also after an error.
+ * to search for packets. Returns 0, INV_EFORMAT, INV_EVERSION or INV_ENOMEM.
+ * Returns INV_END if more bytes of a growing source are needed. The caller must
+ * call inv_log_about_release, also after an error.
  */
 int inv_log_about_read(struct inv_log_about *a, struct inv_window *w,
 		       struct inv_notices *ns, uint64_t *start,

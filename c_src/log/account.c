@@ -14,8 +14,8 @@ static void add_loss(struct inv_loss_list *out, uint64_t n, unsigned reason)
 	out->at[out->n++].reason = reason;
 }
 
-/* Returns true if events lost for this reason leave a gap in the events'
- * numbers. */
+/* Returns true if events that are lost for this reason had numbers already, and
+ * so leave a gap in the numbers. */
 static bool numbered(unsigned reason)
 {
 	return reason == INV_LOSS_OVERWRITTEN || reason == INV_LOSS_UNWRITTEN ||
@@ -38,7 +38,7 @@ static void counters(struct inv_account *a, const uint64_t *dropped,
 	}
 }
 
-/* Accounts for n events that were recorded and are missing in the log. */
+/* Accounts for n events that were recorded but are missing in the log. */
 static void absent(struct inv_account *a, uint64_t n, bool rotated,
 		   struct inv_loss_list *out)
 {

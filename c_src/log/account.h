@@ -9,31 +9,34 @@
 #include "log/item.h"
 
 /*
- * Accounts for the losses of one stream, so that each is reported once.
+ * Accounts for the losses of one stream, so that each lost event is reported
+ * exactly once.
  *
- * A loss is visible in two places: packets and totals have loss counters, and
- * the events' numbers have gaps. A counter gives the reason. Some losses are
- * counted and also leave a gap, because the events had numbers already: those
- * that the ring overwrote, that the spooler could not write, or that were
- * damaged. So the increase of these counters explains a gap, or a part of it.
- * The other events of the gap were recorded and cannot be read.
+ * A loss can be visible in two places: packets and totals have loss counters,
+ * one for each reason, and the events' numbers can have gaps. An event had a
+ * number already if it was overwritten in the ring, if it could not be written
+ * to the log, or if it was damaged. So these losses are visible in both places,
+ * and the increase of their three counters explains a gap or a part of it. The
+ * events of a gap that the counters do not explain were recorded, but their
+ * packets cannot be read.
  */
 struct inv_account {
-	uint64_t next_event; /* number of the next event that is not accounted
-				for */
+	uint64_t next_event; /* number of the first event that is not accounted
+				for yet */
 	uint64_t known[INV_LOSS_COUNT]; /* losses reported so far */
-	uint64_t credit;   /* losses that leave a gap and were reported before
-			      their gap was seen */
-	uint64_t recorded; /* events that were recorded: read, unreadable, or in
-			      a file that rotation deleted */
+	uint64_t credit;   /* reported losses that leave a gap in the numbers,
+			      which was not seen yet */
+	uint64_t recorded; /* events that were recorded: events that were read,
+			      that are unreadable, or that are in files that
+			      rotation deleted */
 	uint64_t unreadable;
 	uint64_t rotated; /* events in files that rotation deleted: not a
 			     loss */
 	bool begun;
 };
 
-/* Losses to report next: for each, the number of events and the reason. The
- * last entry is reported first. */
+/* Losses that are to be reported. An entry has the number of lost events and
+ * the reason. The last entry is reported first. */
 struct inv_loss_list {
 	unsigned n;
 	struct {
@@ -43,10 +46,11 @@ struct inv_loss_list {
 };
 
 /*
- * Call it before reading a packet. Adds the losses since the previous packet to
- * out. Sets *skip to the number of events at the packet's beginning that were
- * already read. If `rotated' is true, the log's first files are missing, so a
- * gap at the beginning is not a loss.
+ * Call it before reading an EVENTS packet. Adds the losses since the previous
+ * packet to *out. Sets *skip to the number of events at the packet's beginning
+ * that were already read from earlier packets. If `rotated' is true, the log's
+ * first files are missing, and a gap before the stream's first packet is not a
+ * loss.
  */
 void inv_account_packet(struct inv_account *a, const struct inv_log_packet *h,
 			bool rotated, struct inv_loss_list *out,
@@ -58,11 +62,12 @@ static inline void inv_account_read(struct inv_account *a, uint64_t n)
 	a->next_event += n;
 	a->recorded += n;
 }
+/* Accounts for the next n events of the packet, which cannot be read. */
 void inv_account_unreadable(struct inv_account *a, uint64_t n,
 			    struct inv_loss_list *out);
 
-/* Accounts for the stream's totals. `rotated' and `out' have the same meaning
- * as above. */
+/* Adds the losses that the stream's totals show, and that were not reported
+ * yet, to *out. `rotated' is as for inv_account_packet. */
 void inv_account_totals(struct inv_account *a, const struct inv_log_totals *t,
 			bool rotated, struct inv_loss_list *out);
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Subtracts with wraparound: the numbers come from a file, so they may be
- * anything. */
+/* Subtracts with wraparound: the numbers come from a file, so they can have any
+ * value, and a signed difference could overflow. */
 static int64_t minus(uint64_t a, uint64_t b)
 {
 	return (int64_t)(a - b);
@@ -20,7 +20,7 @@ static int64_t sys_offset(const struct inv_anchor *a)
 	return minus((uint64_t)a->erl + (uint64_t)a->offset, a->mono);
 }
 
-/* Reads the next anchor that is later than `now'. */
+/* Reads the next anchor that is later than the anchor c->now. */
 static bool read_anchor(struct inv_clock *c, struct inv_anchor *a)
 {
 	while (c->next_anchor(c->arg, a))
@@ -30,10 +30,10 @@ static bool read_anchor(struct inv_clock *c, struct inv_anchor *a)
 }
 
 /*
- * Returns how much the offset drifted in each ns between `from' and `to', or 0
- * if the offset jumped. Erlang's clock runs at most 1 % faster or slower. A
- * drift of more than 2 % plus a millisecond counts as a jump; the millisecond
- * is for anchors that are close to each other.
+ * Returns by how much the offset drifted in each ns, if it was `from' and then,
+ * `passed' ns later, `to'. Returns 0 if the offset jumped. Erlang's clock runs
+ * at most 1 % faster or slower, so a drift of more than 2 % counts as a jump.
+ * One millisecond more is allowed, because anchors can be close to each other.
  */
 static double slope(uint64_t passed, int64_t from, int64_t to)
 {
@@ -98,7 +98,7 @@ void inv_clock_move(struct inv_clock *c, uint64_t mono)
 
 /* --- from Erlang's time to the clock of the events ------------------------ */
 
-/* No event is later than this on its clock, which is 146 years. */
+/* The events' clock never reaches this time, which is 146 years. */
 #define MONO_END (UINT64_C(1) << 62)
 
 static int64_t system_at(struct inv_clock *c, uint64_t mono)
@@ -109,15 +109,16 @@ static int64_t system_at(struct inv_clock *c, uint64_t mono)
 	return sys;
 }
 
-/* A part of the conversion, in which system time changes evenly: it grows, or
- * goes back, which is possible between two anchors that are very close. */
+/* A range of times of the events' clock in which one conversion is used. In it,
+ * system time grows evenly (or falls evenly, which is possible only between two
+ * anchors that are very close). */
 struct segment {
 	uint64_t begin;
-	uint64_t end; /* after its last time */
+	uint64_t end; /* the time after the segment's last time */
 };
 
-/* Returns the first time of the segment that is ns or later in system time;
- * x->end: there is no such time. */
+/* Returns the first time of the segment x whose system time is ns or later, or
+ * x->end if there is no such time. */
 static uint64_t first_at(struct inv_clock *c, const struct segment *x,
 			 int64_t ns)
 {
@@ -139,8 +140,8 @@ static uint64_t first_at(struct inv_clock *c, const struct segment *x,
 	return begin;
 }
 
-/* Returns the end of the segment's times that are earlier than ns: the time
- * after the last of them; x->begin: there is no such time. */
+/* Returns the time after the last time of the segment x whose system time is
+ * earlier than ns, or x->begin if there is no such time. */
 static uint64_t last_before(struct inv_clock *c, const struct segment *x,
 			    int64_t ns)
 {
@@ -173,7 +174,8 @@ void inv_clock_range(struct inv_clock *c, int64_t from_ns, int64_t until_ns,
 
 	*begin = UINT64_MAX;
 	*end = 0;
-	/* Before the first anchor, its offset is used. */
+	/* The first segment lies before the first anchor and uses its
+	 * offset. */
 	x.end = c->now.mono < MONO_END ? c->now.mono : MONO_END;
 	add_segment(c, &x, from_ns, until_ns, begin, end);
 	while (more) {

@@ -8,30 +8,31 @@
 #include "abi/log.h"
 
 /*
- * Converts the monotonic clock of a log's events to Erlang's time, using the
- * log's anchors. Between two anchors of nearly the same offset it interpolates,
- * because Erlang's clock may run up to 1 % faster or slower. If the offset
- * jumps between two anchors, the new offset is used from the later anchor on.
- * Before the first and after the last anchor, the offset of the nearest anchor
- * is used.
+ * Converts times of a log's events, which are of the monotonic clock, to
+ * Erlang's times. An anchor gives the offset between the clocks at one moment.
+ * If two successive anchors have nearly the same offset, the offset between
+ * them is interpolated, because Erlang's clock may run up to 1 % faster or
+ * slower. Otherwise the clock has jumped, and the new offset is used from the
+ * later anchor on. Before the first and after the last anchor, the offset of
+ * the nearest anchor is used.
  *
- * The caller must ask for times in ascending order: anchors are read along with
- * the events, two at a time.
+ * The caller must convert times in ascending order, because only two anchors
+ * are in memory at a time.
  */
 struct inv_clock {
 	/* Sets *anchor to the next anchor. Returns false if there is no next
-	 * anchor, or not yet. */
+	 * anchor, or if it has not arrived yet. */
 	bool (*next_anchor)(void *arg, struct inv_anchor *anchor);
 	void *arg;  /* borrowed */
 	bool known; /* `now' has an anchor */
 	bool more;  /* `next' has an anchor */
 	struct inv_anchor now;
 	struct inv_anchor next;
-	/* How times with mono < until are converted. */
+	/* The conversion of times from now.mono until before `until'. */
 	uint64_t until;
-	int64_t erl_off; /* time offset (abi/log.h) at now.mono, in ns */
-	int64_t sys_off;
-	double erl_slope; /* how much erl_off grows for each ns */
+	int64_t erl_off; /* at now.mono: Erlang monotonic time minus mono, ns */
+	int64_t sys_off; /* at now.mono: Erlang system time minus mono, in ns */
+	double erl_slope; /* by how much erl_off grows in each ns */
 	double sys_slope;
 };
 
@@ -43,9 +44,9 @@ void inv_clock_init(struct inv_clock *c,
 void inv_clock_more(struct inv_clock *c);
 
 /*
- * For a log without anchors: assumes that `mono' on the events' clock was the
- * moment `real', in ns since the Unix epoch. The first anchor replaces this
- * assumption.
+ * For a log without anchors: from now on the conversion assumes that the time
+ * `mono' of the events' clock is the time `real', in ns since the Unix epoch.
+ * The first anchor replaces this assumption.
  */
 void inv_clock_guess(struct inv_clock *c, uint64_t mono, uint64_t real);
 
@@ -53,10 +54,11 @@ void inv_clock_guess(struct inv_clock *c, uint64_t mono, uint64_t real);
 void inv_clock_move(struct inv_clock *c, uint64_t mono);
 
 /*
- * Converts the range from from_ns to until_ns of Erlang system time to the
- * clock of the events. Sets *begin to the first time that is from_ns or later,
- * and *end to the time after the last time that is earlier than until_ns. If
- * there is no such time, *begin or *end becomes UINT64_MAX. Reads all anchors.
+ * Converts the range from from_ns to until_ns of Erlang system time to times of
+ * the events' clock. Sets *begin to the first time whose system time is from_ns
+ * or later, and *end to 1 ns after the last time whose system time is earlier
+ * than until_ns. If the range has no begin or no end on the events' clock,
+ * *begin or *end becomes UINT64_MAX. Reads all anchors.
  */
 void inv_clock_range(struct inv_clock *c, int64_t from_ns, int64_t until_ns,
 		     uint64_t *begin, uint64_t *end);

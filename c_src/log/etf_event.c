@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* trace_ts, pid, tag, payload, extra, result, scheduler, timestamp */
+/* A tuple has at most the elements trace_ts, pid, tag, payload, extra, result,
+ * scheduler, timestamp. */
 #define MAX_ELEMENTS 8
 
 struct elements {
@@ -28,8 +29,8 @@ static bool has_extra(unsigned tag)
 	}
 }
 
-/* Skips the elements of the tuple at the cursor c, from number `from' on, and
- * stores the elements' offsets in *el. */
+/* Skips the remaining elements of the tuple that the cursor c reads, from
+ * element `from' on, and stores the elements' offsets in *el. */
 static int walk(struct inv_cursor *c, struct elements *el, uint32_t from)
 {
 	for (uint32_t i = from; i < el->n; i++) {
@@ -120,8 +121,8 @@ static void scheduler(struct inv_etf_event *e, struct inv_cursor *c,
 	}
 }
 
-/* Decodes a tuple after its first element, `trace' or `trace_ts'. Sets
- * *is_trace to false if the other elements are not those of a trace tuple. */
+/* Decodes the rest of a tuple whose first element is `trace' or `trace_ts'.
+ * Sets *is_trace to false if the rest does not fit a trace tuple. */
 static int trace_tuple(struct inv_etf_event *e, struct inv_cursor *c,
 		       struct elements *el, const uint8_t *p, bool timed,
 		       bool *is_trace)
@@ -186,7 +187,8 @@ static int drop_tuple(struct inv_etf_event *e, struct inv_cursor *c)
 	return inv_cursor_end(c);
 }
 
-/* Determines the kind of the term from its first element. */
+/* Determines the kind of the tuple from its first element, and decodes it. Sets
+ * *known to false if it is of no known kind. */
 static int tuple(struct inv_etf_event *e, struct inv_cursor *c,
 		 const struct inv_token *open, const uint8_t *p, bool *known)
 {

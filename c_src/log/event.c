@@ -102,9 +102,9 @@ static const uint8_t *options(struct inv_event *ev, unsigned flags,
 	}
 }
 
-/* Finds the tag's name for an INV_TAG_OTHER event, whose first term is the
- * tag's atom, a dictionary entry. Without a dictionary, sets no name and
- * returns INV_EDAMAGED. */
+/* Sets the tag's name of an event with INV_TAG_OTHER. The event's first term is
+ * the name, an atom of the dictionary. Returns INV_EDAMAGED if the term is
+ * invalid. */
 static int other_tag(struct inv_event *ev)
 {
 	const struct inv_dict_entry *e;
@@ -140,12 +140,13 @@ static const uint8_t *head(struct inv_event *ev, const uint8_t *p,
 	*flags = h & INV_HEAD_FLAGS ? *p++ : 0;
 	ev->tag = h & INV_HEAD_TAG;
 	ev->ends = ev->tag == INV_TAG_CALL && h & INV_HEAD_ENDS;
-	/* The byte of flags has INV_EV_WHOLE in the place of INV_EV_EXTRA. */
+	/* In the byte of flags, the bit of INV_EV_EXTRA is INV_EV_WHOLE: the
+	 * head has the flag INV_EV_EXTRA itself. */
 	ev->whole = *flags & INV_EV_WHOLE;
 	*flags &= ~(unsigned)INV_EV_WHOLE;
 	if (h & INV_HEAD_EXTRA && !ev->ends)
 		*flags |= INV_EV_EXTRA;
-	/* The byte of flags has INV_EV_REDACTED in the place of INV_EV_CUT. */
+	/* In the same way the bit of INV_EV_CUT is INV_EV_REDACTED. */
 	ev->redacted = *flags & INV_EV_REDACTED;
 	*flags &= ~(unsigned)INV_EV_REDACTED;
 	if (h & INV_HEAD_CUT)
@@ -182,8 +183,9 @@ static int note(struct inv_event *ev, const uint8_t *p, const uint8_t *end)
 	p = inv_varint_get(p, end, &kind);
 	if (!p)
 		return INV_EDAMAGED;
-	/* ev->note is 0 for an event. A kind that is too large for ev->note
-	 * counts as unknown. */
+	/* A kind that does not fit into ev->note becomes UINT32_MAX, and so
+	 * does 0, because a note's kind must not be 0. Readers skip such notes,
+	 * as they skip all kinds that they do not know. */
 	ev->note = kind && kind < UINT32_MAX ? (uint32_t)kind : UINT32_MAX;
 	ev->tag = 0;
 	ev->terms = p;

@@ -11,32 +11,32 @@
 #include "term/dict.h"
 
 /*
- * One trace event, from any kind of file. Its terms are not decoded: `terms'
- * points to the bytes of all terms, one after the other, which callers read
- * with a cursor.
+ * One trace event or note, from a log or a trace port's file. Its terms are not
+ * decoded: `terms' points to the bytes of all terms, one after the other, which
+ * callers read with a cursor (term/cursor.h).
  *
- * Pointers refer to the reader's memory and are valid until the reader's next
- * event.
+ * The pointers point into the reader's memory. They are valid until the reader
+ * reads the next event.
  */
 struct inv_event {
 	uint8_t tag;	 /* enum inv_tag; 0: the record is a note */
 	uint8_t ts_kind; /* enum inv_ts_kind */
 	uint8_t enc;	 /* enum inv_enc */
-	bool redacted;	 /* a mark replaces a redacted value */
+	bool redacted;	 /* a mark replaces a value that a rule redacts */
 	bool cut;	 /* a term was cut, because of a limit of size or
 			    depth */
 	bool light;	 /* the tracer recorded no payload (payload => none) */
-	bool extra;	 /* `terms' has the tuple's fifth element */
+	bool extra;	 /* `terms' has the trace tuple's fifth element */
 	bool ms_result;	 /* `terms' has the Value of the match spec's
 			    {message,Value} */
-	bool has_sched;
-	bool whole;    /* `terms' also has facts about the call that the
-			  event ends: see INV_EV_WHOLE */
-	bool ends;     /* call: has the mark that the VM will report its end;
-		        * see INV_NOTE_ENDS */
-	uint32_t note; /* a note's kind, enum inv_note or a newer one; `terms'
-			  are then those of the note */
-	uint64_t sched;
+	bool has_sched;	 /* `sched' is valid */
+	bool whole;	 /* the event ends a call; `terms' also has the call's
+			  duration and other facts (INV_EV_WHOLE) */
+	bool ends;     /* of a call: the record says that the VM will report the
+		        * call's end (INV_NOTE_ENDS) */
+	uint32_t note; /* only if tag is 0: the note's kind, of enum inv_note or
+			  a kind that this version does not know */
+	uint64_t sched;	   /* number of the scheduler */
 	uint64_t cpu_ns;   /* CPU time; only if ts_kind is INV_TS_CPU */
 	int64_t unique;	   /* the unique integer; only if ts_kind is
 			      INV_TS_STRICT */
@@ -44,10 +44,11 @@ struct inv_event {
 			      NULL */
 	size_t other_len;
 	/*
-	 * packed: the tag's atom (only with INV_TAG_OTHER), tracee, payload,
-	 * extra, ms_result. ETF: tracee, the tag's atom, payload, extra,
-	 * ms_result. In a seq_trace event the tracee is the label, and ETF has
-	 * no atom.
+	 * The terms in their order. Packed: the tag's atom (only with
+	 * INV_TAG_OTHER), tracee, payload, extra, ms_result. ETF: tracee, the
+	 * tag's atom, payload, extra, ms_result. In a seq_trace event the label
+	 * takes the place of the tracee, and ETF has no atom. A note has the
+	 * terms that abi/event.h gives for its kind.
 	 */
 	const uint8_t *terms;
 	size_t len;
@@ -55,7 +56,8 @@ struct inv_event {
 					which `terms' refer */
 	const uint8_t *raw;	     /* ETF: the whole tuple; packed: NULL */
 	size_t raw_len;
-	bool bare; /* ETF: not a trace tuple; terms is the same as raw */
+	bool bare; /* ETF: raw is not a trace tuple; `terms' points to the same
+		    * term */
 };
 
 /* The times of a packet's records. */
@@ -67,19 +69,20 @@ struct inv_event_times {
 };
 
 /*
- * Decodes the record at *p, sets *p to the byte after the record, and
- * t->last_ns to its time. Returns 0, or INV_EDAMAGED if the record is invalid.
- * In that case, if the record's length is also invalid, sets *p to NULL.
+ * Decodes the record at *p. Sets *p to the byte after the record, and
+ * t->last_ns to the record's time. Returns 0, or INV_EDAMAGED if the record is
+ * invalid. *p is then NULL if the end of the record is unknown, because its
+ * length is invalid.
  */
 int inv_event_decode(struct inv_event *ev, const uint8_t **p,
 		     const uint8_t *end, const struct inv_dict *dict,
 		     struct inv_event_times *t);
 
 /*
- * inv_event_tracee starts c at the event's tracee and reads the tracee's first
- * token. inv_event_payload then skips the rest of the tracee, so that the
- * payload is next. Both return the errors of inv_cursor_next, but never
- * INV_END.
+ * inv_event_tracee initializes the cursor *c and reads the first token of the
+ * event's tracee. inv_event_payload, called after that, skips the rest of the
+ * tracee, so that the next token of *c is the first token of the payload. Both
+ * functions return 0 or an error of inv_cursor_next, never INV_END.
  */
 int inv_event_tracee(const struct inv_event *ev, struct inv_cursor *c,
 		     struct inv_token *tok);
@@ -87,15 +90,16 @@ int inv_event_payload(const struct inv_event *ev, struct inv_cursor *c);
 
 /* Returns the tag's name in Erlang and sets *len. */
 const char *inv_event_tag(const struct inv_event *ev, size_t *len);
-/* inv_tag_text returns the name of a tag in INV_TAGS, or NULL; inv_tag_number
- * returns the tag with this name, or 0. */
+/* inv_tag_text returns the name of a tag, or NULL if INV_TAGS does not have the
+ * tag. inv_tag_number returns the number of the tag with this name, or 0. */
 const char *inv_tag_text(unsigned tag, size_t *len);
 unsigned inv_tag_number(const char *text, size_t len);
-/* The same for INV_SYSTEM_TAGS; inv_system_number returns INV_SYSTEM_COUNT if there is
- * no such tag. */
+/* The same functions for the tags of INV_SYSTEM_TAGS. inv_system_number returns
+ * INV_SYSTEM_COUNT if no tag has this name. */
 const char *inv_system_text(unsigned tag, size_t *len);
 unsigned inv_system_number(const char *text, size_t len);
-/* Returns the number of the event's tag in INV_SYSTEM_TAGS, or INV_SYSTEM_COUNT. */
+/* Returns the number of the event's tag in INV_SYSTEM_TAGS, or INV_SYSTEM_COUNT
+ * if it has another tag. */
 unsigned inv_event_system(const struct inv_event *ev);
 
 #endif

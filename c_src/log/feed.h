@@ -14,22 +14,25 @@ struct inv_feed;
 
 struct inv_feed_ops {
 	/*
-	 * Reads the next item into feed->item. Returns 0; INV_END: no more
-	 * items, or, while the feed grows, none yet; INV_ENOMEM. The item's
-	 * pointers are valid until the next call.
+	 * Reads the next item into feed->item. Returns 0 or INV_ENOMEM.
+	 * Returns INV_END if there are no more items; if the feed is growing,
+	 * INV_END means that no item is available yet. The item's pointers are
+	 * valid until the next call.
 	 */
 	int (*next)(struct inv_feed *feed);
 	void (*free)(struct inv_feed *feed);
 	/*
-	 * Completes feed->item, if `lazy' is true: until then, only the time of
-	 * a large event is known. The item may become a loss. Returns 0 or
-	 * INV_ENOMEM. NULL: items are always complete.
+	 * Completes feed->item. If `lazy' is true, `next' returns only the time
+	 * of a large event, and `load' reads the event itself. If the event is
+	 * unreadable, the item becomes a loss. Returns 0 or INV_ENOMEM. `load'
+	 * is NULL if items are always complete.
 	 */
 	int (*load)(struct inv_feed *feed);
 	/*
-	 * Only events with from_ns <= ts_ns < until_ns are wanted. The feed may
-	 * return others, too. Call it before the first item. NULL: the feed
-	 * returns all events.
+	 * Tells the feed that the caller needs only events with from_ns <=
+	 * ts_ns < until_ns. The feed may still return others. Call it before
+	 * the first item. `limit' is NULL if the feed always returns all
+	 * events.
 	 */
 	void (*limit)(struct inv_feed *feed, int64_t from_ns, int64_t until_ns);
 };
@@ -42,19 +45,20 @@ struct inv_feed {
 			     INT64_MAX: unknown */
 	/*
 	 * The number of events in files that rotation deleted. These events do
-	 * not count as lost. Valid after everything was read.
+	 * not count as lost. Valid after all items were returned.
 	 */
 	uint64_t rotated;
-	uint64_t skipped; /* events that were not read, because they are not
-			     wanted; valid after everything was read */
-	bool lazy; /* set by the caller: it calls ops->load before it uses an
-		      item */
-	/* True: the log has no end, so later events may be missing. */
+	uint64_t skipped; /* events that were not read, because they are outside
+			     the range of ops->limit; valid after all items
+			     were returned */
+	bool lazy; /* the caller sets it to true if it calls ops->load before it
+		      uses an item */
+	/* The log's end is missing, so later events may be missing, too. */
 	bool unended;
-	/* True: events are missing, as far as this is known before events are
-	 * read. */
+	/* Events are known to be missing. This is known before any event is
+	 * read, but other events may be missing, too. */
 	bool lossy;
-	/* More items may follow. If false, the next two fields are not used. */
+	/* More bytes may arrive. If false, the next two fields are not used. */
 	bool growing;
 	int64_t mark_ns;  /* watermark: no item with an earlier Erlang system
 			     time will follow; INT64_MIN: unknown */

@@ -22,10 +22,12 @@ int inv_log_is(const struct inv_source *src, bool *is)
 /* --- the index ------------------------------------------------------------ */
 
 /*
- * An entry of the index has the offset of the packet, the bit `notes' (the
- * packet has no events), the bit `damaged' (the scan found the body damaged, so
- * it need not be hashed again), and the number of the packet's stream or one of
- * these:
+ * An entry of the index is a number of 64 bits for one packet. It consists of
+ * the packet's offset, the bits NOTES and DAMAGED, and the number of the
+ * packet's stream. NOTES: the packet has no events. DAMAGED: the scan has found
+ * that the checksum of the body is wrong, and it need not be computed again. A
+ * packet that belongs to no stream has one of these numbers instead of a
+ * stream's number:
  */
 #define ANCHORS INV_RINGS_MAX
 #define TOTALS (INV_RINGS_MAX + 1)
@@ -52,7 +54,8 @@ static int add_packet(struct inv_log_file *f, const struct inv_log_place *at,
 {
 	uint64_t *more;
 
-	/* The array is full if n_index is 0, 1, 3, 7, … */
+	/* The array has space for 0, 1, 3, 7, … entries, so it is full if
+	 * n_index is one of these numbers. */
 	if (!(f->n_index & (f->n_index + 1))) {
 		more = realloc(f->index, (2 * f->n_index + 1) * sizeof(*more));
 		if (!more)
@@ -65,7 +68,7 @@ static int add_packet(struct inv_log_file *f, const struct inv_log_place *at,
 	return 0;
 }
 
-/* Frees the memory for entries that will not come. */
+/* Frees the unused memory at the end of the index, which is now complete. */
 static void give_back(struct inv_log_file *f)
 {
 	uint64_t *less = f->n_index ?
@@ -78,12 +81,12 @@ static void give_back(struct inv_log_file *f)
 
 /* --- the survey ----------------------------------------------------------- */
 
-/* The most bytes that all streams together unpack for their totals: a few
- * seconds. */
+/* The most bytes that all streams together decompress for their totals. This
+ * takes a few seconds. */
 #define PACKED_TOTALS_MAX (UINT64_C(1) << 36)
 
-/* Counts the streams in a TOTALS packet, because a stream that lost all its
- * events has no other packet. */
+/* Raises f->n_streams to the streams of a TOTALS packet, because a stream that
+ * lost all its events occurs in no other packet. */
 static void count_totals(struct inv_log_file *f, const struct inv_log_place *at,
 			 struct inv_unpacker *u)
 {
@@ -230,8 +233,8 @@ static bool wanted(const struct inv_log_file *f, uint64_t entry,
 	return whose(entry) == stream;
 }
 
-/* Reads the head of the packet. Returns false if it has changed since the
- * survey. */
+/* Reads the head of the packet to which an entry of the index refers. Returns
+ * false if the head has changed since the survey. */
 static bool take(const struct inv_log_file *f, uint64_t entry,
 		 struct inv_log_place *at)
 {

@@ -9,15 +9,16 @@
 #include "log/source.h"
 
 /*
- * One file of a log (abi/log.h): its head, and where its packets are.
+ * One file of a log (abi/log.h): its head, and the places of its packets.
  *
- * Opening the file surveys all of it once: every packet head is verified, and
- * the bytes between valid packets are reported. The survey keeps 8 bytes for
- * each packet. After that any number of cursors find the packets of their
- * streams, and read only the heads of the packets that they return.
+ * When a file is opened, a survey reads all of it once: it verifies the head of
+ * every packet, and reports bytes that belong to no valid packet. It makes an
+ * index with 8 bytes for each packet. With the index, a cursor finds the
+ * packets of its stream; it reads only the heads of the packets that it
+ * returns. Many cursors can use a file.
  *
- * Bodies of packets are not read here (log/packet.h), except those of totals,
- * and those that the scan verifies.
+ * The survey reads the bodies of TOTALS packets, and the bodies that the scan
+ * must verify. log/packet.h reads all other bodies.
  */
 struct inv_log_file {
 	struct inv_source src; /* owned */
@@ -30,12 +31,12 @@ struct inv_log_file {
 	uint64_t first_ns;  /* earliest begin_ns; UINT64_MAX: no events */
 	struct inv_log_packet last; /* head of the last packet; all zero:
 				       none */
-	uint64_t packed_totals; /* size that all compressed TOTALS packets have
-				   when they are unpacked */
+	uint64_t packed_totals; /* bytes of all compressed TOTALS packets after
+				   decompression */
 	uint64_t last_totals;	/* offset of the last TOTALS packet */
-	bool lossy; /* a packet says that events were lost, or is damaged */
-	/* set by inv_log_file_share; true: streams skip all TOTALS packets
-	 * except the last */
+	bool lossy;		/* a packet counts lost events, or is damaged */
+	/* Cursors skip all TOTALS packets except the last. Set by
+	 * inv_log_file_share. */
 	bool last_totals_only;
 };
 
@@ -50,10 +51,10 @@ void inv_log_file_close(struct inv_log_file *f);
 
 /*
  * Call it before reading `n_streams' streams from the file. Each stream has its
- * own cursor, and each cursor unpacks all TOTALS packets. A small malicious
- * file could make this take very long. So if the cursors would unpack too many
- * bytes, they skip all TOTALS packets except the last, with a notice. No loss
- * is missed, because totals only increase, but losses are reported later.
+ * own cursor and decompresses all TOTALS packets, which a small malicious file
+ * could make very slow. So if the streams would decompress too many bytes, the
+ * cursors skip all TOTALS packets except the last, and a notice says so. No
+ * loss is missed, because totals only increase, but losses are reported later.
  */
 void inv_log_file_share(struct inv_log_file *f, uint32_t n_streams,
 			struct inv_notices *ns);
@@ -61,14 +62,14 @@ void inv_log_file_share(struct inv_log_file *f, uint32_t n_streams,
 /* A position among the packets of a file. A struct of zeros is before the first
  * packet. */
 struct inv_log_cursor {
-	size_t next; /* place in the file's `index' of the next packet */
+	size_t next; /* the next packet, as an index in the file's `index' */
 };
 
 /*
- * Finds the next packet that is a TOTALS packet or an EVENTS packet of the
- * stream. If `stream' is one of INV_LOG_*_ONLY, finds the next packet of this
- * type instead. Sets *at to the packet, moves the cursor after the packet, and
- * returns 0. Returns INV_END if there is no such packet.
+ * Finds the next packet for a stream: a TOTALS packet, or an EVENTS packet of
+ * this stream. If `stream' is one of INV_LOG_*_ONLY (log/scan.h), finds the
+ * next packet of that type instead. Sets *at to the packet, moves the cursor
+ * after the packet, and returns 0. Returns INV_END if there is no such packet.
  */
 int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,
 			uint32_t stream, struct inv_log_place *at);

@@ -78,7 +78,7 @@ int inv_filter_add_mfa(struct inv_filter *f, const char *text,
 	return 0;
 }
 
-/* Reports an unknown tag, and lists the known ones. */
+/* Sets an error message for an unknown tag, with a list of all known tags. */
 static int unknown_tag(const char *text, size_t n, struct inv_err *err)
 {
 	char all[560];
@@ -128,8 +128,8 @@ int inv_filter_add_tags(struct inv_filter *f, const char *text,
 
 /* --- testing an item ------------------------------------------------------ */
 
-/* These functions return 1 if the item passes, 0 if it does not, or an error
- * of inv_cursor_next. */
+/* Each of these functions returns 1 if the item satisfies a condition, 0 if it
+ * does not, or an error of inv_cursor_next. */
 
 static int one_of_pids(const struct inv_filter *f, const struct inv_node *node,
 		       const struct inv_token *tok)
@@ -146,7 +146,8 @@ static int one_of_pids(const struct inv_filter *f, const struct inv_node *node,
 	return 0;
 }
 
-/* Tests From and To of {Kind, Serial, From, To, Message}. */
+/* Tests the elements From and To of the payload of a seq_trace event, {Kind,
+ * Serial, From, To, Message}. */
 static int pid_of_seq(const struct inv_filter *f, const struct inv_item *it)
 {
 	struct inv_cursor *c = f->cursor;
@@ -171,8 +172,9 @@ static int pid_of_seq(const struct inv_filter *f, const struct inv_item *it)
 }
 
 /*
- * Sets *arity from the third element of {M,F,A}, whose first token is `first':
- * a number or the list of arguments. If it is neither, *arity becomes -1.
+ * Sets *arity from the third element of {M,F,A}, whose first token is `first'.
+ * The element is the arity or the list of arguments. If it is neither, *arity
+ * becomes -1.
  */
 static int arity_of(struct inv_cursor *c, const struct inv_token *first,
 		    int64_t *arity)
@@ -201,7 +203,8 @@ static int arity_of(struct inv_cursor *c, const struct inv_token *first,
 	}
 }
 
-/* Returns 1 if a condition in `mask' has this arity. */
+/* Returns 1 if at least one condition in `mask' has this arity. Bit i of `mask'
+ * stands for condition i. */
 static int one_of_arities(const struct inv_filter *f, uint64_t mask,
 			  int64_t arity)
 {
@@ -217,9 +220,10 @@ static bool is_named(const struct inv_token *tok, const char *name, bool glob)
 		      inv_token_is(tok, name);
 }
 
-/* Removes from `mask' the conditions whose module (or function) is not this
- * atom. Sets *whole to true if a remaining condition is now satisfied, because
- * it names no function, or no arity. */
+/* Returns `mask' without the conditions whose module (or, if `function' is
+ * true, whose function) is not the atom `tok'. Sets *whole to true if a
+ * remaining condition is satisfied already, because it names no function or no
+ * arity. */
 static uint64_t narrow(const struct inv_filter *f, uint64_t mask,
 		       const struct inv_token *tok, bool function, bool *whole)
 {

@@ -10,9 +10,10 @@
 #include "log/item.h"
 
 /*
- * Selects events. If there are conditions of a kind (time, pid, tags, mfa), an
- * event must satisfy at least one of them. Without conditions every event
- * passes. Losses always pass, because their events are unknown.
+ * Selects events by conditions of four kinds: time, pid, tags and mfa. An event
+ * passes if, of each kind that has conditions, it satisfies at least one
+ * condition. Losses always pass, because nothing is known about the lost
+ * events.
  */
 struct inv_filter_pid;
 struct inv_filter_mfa;
@@ -49,15 +50,16 @@ static inline bool inv_filter_timed(const struct inv_filter *f)
 }
 
 /*
- * Each function adds conditions from text. Returns 0, INV_EINVAL with a message
- * that describes the syntax, or INV_ENOMEM.
+ * Each function parses a text and adds conditions. Returns 0, INV_EINVAL with a
+ * message that describes the syntax, or INV_ENOMEM.
  *
- *	pid	"<0.88.0>", "#Port<0.5>", "a@h=<0.88.0>": the tracee; for
- *		seq_trace the sender or the receiver
+ *	pid	"<0.88.0>", "#Port<0.5>" or "a@h=<0.88.0>"; compared with the
+ *		tracee, or with sender and receiver of a seq_trace event
  *	tags	"call,return_from"
- *	mfa	"m", "m:f", "m:f/2", "Enum", "Enum.map", "Enum.map/2": the
- *		function of a call, a return, a spawn, …; unquoted names can be
- *		wildcards (base/glob.h): "shop_*:handle_*", "Shop.*.add/2"
+ *	mfa	"m", "m:f", "m:f/2", "Enum", "Enum.map" or "Enum.map/2";
+ *		compared with the function of a call, a return, a spawn, ….
+ *		Unquoted names can be wildcards (base/glob.h):
+ *		"shop_*:handle_*", "Shop.*.add/2"
  */
 int inv_filter_add_pid(struct inv_filter *f, const char *text,
 		       struct inv_err *err);
@@ -70,8 +72,8 @@ int inv_filter_add_mfa(struct inv_filter *f, const char *text,
 bool inv_filter_wants(const struct inv_filter *f, const struct inv_item *it);
 
 /*
- * Returns true if the item passes. An item with invalid terms passes, so that
- * the sink reports it.
+ * Returns true if the item passes the filter. An item with invalid terms
+ * passes, so that the sink, which handles the item next, reports it.
  */
 static inline bool inv_filter_passes(const struct inv_filter *f,
 				     const struct inv_item *it)

@@ -4,7 +4,7 @@
 
 #include "log/filter.h"
 
-/* Shared by filter.c and filter_parse.c. */
+/* Private declarations that filter.c and filter_parse.c share. */
 struct inv_filter_pid {
 	bool is_port;
 	uint64_t number;

@@ -9,7 +9,8 @@
 
 /* --- processes ------------------------------------------------------------ */
 
-/* Parses "NUMBER" followed by `end'. Moves *p past both. */
+/* Parses a decimal number that is followed by the text `end', and moves *p past
+ * both. Returns false if the text at *p has another form. */
 static bool number(const char **p, const char *end, uint64_t *v)
 {
 	char *after;
@@ -112,15 +113,17 @@ static bool is_wild(const char *name)
 	return strchr(name, '*') != NULL;
 }
 
-/* Returns true if `part', after the last dot of a name, belongs to the module:
- * Worker, and *, unless an arity follows. */
+/* `part' is the text after the last dot of an Elixir name, n characters.
+ * Returns true if it belongs to the module's name: if it begins with an
+ * upper-case letter (Worker), or is a * without an arity after it. */
 static bool is_module_part(const char *part, size_t n)
 {
 	return is_upper(*part) || (*part == '*' && !part[n]);
 }
 
-/* Parses "Enum.map", "MyApp.Worker": the last part is a function if it starts
- * with a lower-case letter. Returns a pointer to the end of the parsed text. */
+/* Parses a name in Elixir's syntax, such as "Enum.map" or "MyApp.Worker". The
+ * last part is a function unless is_module_part says otherwise. Returns a
+ * pointer to the end of the parsed text. */
 static const char *elixir(struct inv_filter_mfa *m, const char *p)
 {
 	size_t n = strcspn(p, "/");
@@ -144,7 +147,7 @@ static const char *elixir(struct inv_filter_mfa *m, const char *p)
 	return p + n;
 }
 
-/* Parses "m", "m:", "m:f", or ":lists.map" in Elixir's syntax. Returns a
+/* Parses "m", "m:" or "m:f", and in Elixir's syntax ":lists.map". Returns a
  * pointer to the end of the parsed text. */
 static const char *erlang(struct inv_filter_mfa *m, const char *p)
 {

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 /*
- * A binary heap of sources. The entry with the smallest key is on top; of
- * entries with equal keys, the one with the smallest index. The top can be
- * replaced in place, because a merge replaces the top far more often than it
- * pushes or pops.
+ * A binary heap of sources for a merge. The entry with the smallest key is on
+ * top; if keys are equal, the entry with the smallest index. The key of the top
+ * can be replaced in place, because a merge does this far more often than it
+ * pushes or pops entries.
  */
 struct inv_merge_heap_entry {
 	int64_t key;
@@ -28,8 +28,8 @@ static inline bool inv_merge_heap_before(const struct inv_merge_heap_entry *a,
 	return a->key != b->key ? a->key < b->key : a->index < b->index;
 }
 
-/* Returns false if memory for cap entries cannot be allocated. The caller calls
- * inv_merge_heap_release. */
+/* Allocates memory for cap entries. Returns false if there is not enough
+ * memory. The caller must call inv_merge_heap_release. */
 static inline bool inv_merge_heap_init(struct inv_merge_heap *h, uint32_t cap)
 {
 	h->n = 0;

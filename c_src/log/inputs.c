@@ -26,8 +26,8 @@ struct inv_input {
 	struct inv_source src;	  /* used by all other kinds */
 	struct inv_tracefile_info info; /* KIND_TRACE; info.node was moved to
 					   node */
-	bool numbered;			/* `wrap' has the number in the
-					   file's name */
+	bool numbered;			/* `wrap' is valid: the file's name has
+					   a number */
 	struct inv_wrap_name wrap;
 };
 
@@ -215,8 +215,8 @@ static int read_names(struct inv_inputs *in, struct inv_input *x,
 	return 0;
 }
 
-/* Sets the node's creation, or sets it to 0 if two inputs have different
- * creations, because the node was restarted. */
+/* Sets the node's creation. If two inputs have different creations, the node
+ * was restarted between them, and its creation becomes 0. */
 static void take_creation(struct inv_node *node, uint32_t creation)
 {
 	if (!node->otp_release) {
@@ -227,8 +227,8 @@ static void take_creation(struct inv_node *node, uint32_t creation)
 	}
 }
 
-/* Sets text to a copy of `new'. If two inputs have different values, sets it to
- * NULL. */
+/* Sets *text to a copy of `new', if this is the node's first log. Otherwise
+ * sets *text to NULL if `new' is a different text. */
 static int take_text(char **text, const char *new, bool first)
 {
 	if (!first && *text && !strcmp(*text, new))
@@ -238,7 +238,7 @@ static int take_text(char **text, const char *new, bool first)
 	return first && *new && !*text ? INV_ENOMEM : 0;
 }
 
-/* Takes what the log says about the emulator. */
+/* Copies what the log's head says about the VM to the node. */
 static int take_emulator(struct inv_node *node, const struct inv_log_about *a)
 {
 	bool first = !node->otp_release;
@@ -293,8 +293,9 @@ static bool same_node(const struct inv_input *a, const struct inv_input *b)
 }
 
 /*
- * Returns true if the files, in this order, can have been written one after the
- * other. If not, they only have similar names, and are merged by time instead.
+ * Returns true if the files can have been written one after the other in this
+ * order: no file begins earlier than the file before it. Otherwise the files
+ * only have similar names. Each is then a feed of its own.
  */
 static bool in_time(const struct inv_inputs *in, const uint32_t *index,
 		    uint32_t n)

@@ -8,11 +8,11 @@
 #include "log/source.h"
 
 /*
- * The inputs of a merge, from file names on a command line. Finds the kind of
- * each file from its content (a log, a trace port's file, a ti file). Groups
- * the files that belong together (a log's rotated files, a wrap set, a node's
- * ti files). Makes a feed of each group, in the order of the groups' first
- * files.
+ * Opens the inputs of a merge, which are file names on a command line. Each
+ * file is a log, a trace port's file or a ti file, which its content shows.
+ * Files that belong together form a group: a log's rotated files, a wrap set, a
+ * node's ti files. Each group of logs or of trace port's files becomes one
+ * feed. The feeds have the order of the groups' first files.
  *
  *	inv_inputs_init(&in, &notices);
  *	inv_inputs_add(&in, "a.log", &err);
@@ -40,8 +40,8 @@ void inv_inputs_release(struct inv_inputs *in);
 /* Adds a file. arg is [NODE=]FILE, where NODE has an '@' and no '/'. */
 int inv_inputs_add(struct inv_inputs *in, const char *arg, struct inv_err *err);
 /*
- * Adds a source of bytes. *in owns src from now on, also on failure. `node' may
- * be NULL.
+ * Adds a source of bytes. *in owns src from now on, also on failure. `node' is
+ * the node's name, or NULL: the content shows it.
  */
 int inv_inputs_add_source(struct inv_inputs *in, struct inv_source *src,
 			  const char *node, struct inv_err *err);

@@ -10,14 +10,14 @@
 #include "log/event.h"
 
 /*
- * Readers return items, and sinks take items: events, and losses at their place
- * in the order of events. Readers also return notes. The items are those of one
- * node, or the merged items of several nodes (log/merge.h).
+ * An item is what a reader returns and a sink takes: an event, a loss, or a
+ * note. A loss says how many events are missing at its place in the order of
+ * items.
  */
 struct inv_names;
 struct inv_facts;
 
-/* A node. All inputs with the same node name share one struct. */
+/* An Erlang node. All inputs with the same node name share one struct. */
 struct inv_node {
 	char *name;	      /* UTF-8 */
 	uint32_t number;      /* from 0, in the order of the inputs */
@@ -38,12 +38,13 @@ uint64_t inv_node_key(const char *name, size_t len);
 enum inv_item_kind {
 	INV_ITEM_EVENT,
 	INV_ITEM_LOSS,
-	INV_ITEM_NOTE, /* in ev: a note, which only the flow reads */
+	INV_ITEM_NOTE, /* a note, in `ev'; only the flow (flow/flow.h) uses
+			* notes */
 };
 
 /*
- * Why events are missing: enum inv_loss, and reasons that only a reader
- * detects.
+ * Reasons of losses that only a reader detects. They continue the numbers of
+ * enum inv_loss.
  */
 enum inv_lost {
 	INV_LOST_UNREADABLE = INV_LOSS_COUNT, /* the events were in the log, but
@@ -58,20 +59,22 @@ struct inv_item {
 	const struct inv_node *node;
 	uint32_t stream; /* number of the stream in its log; 0 if there is only
 			    one */
-	uint32_t feed;	 /* number of its feed in the merge */
-	bool early;	 /* a note that was written later than its place among
-			  * the items */
+	uint32_t feed;	 /* number of the item's feed in the merge */
+	bool early;	 /* the node wrote this note after events that the
+			  * reader returns later */
 	/*
 	 * Erlang system time of the node, in ns since the Unix epoch. An event
 	 * without a time has the time of the previous event.
 	 */
 	int64_t ts_ns;
-	int64_t moved_ns; /* part of ts_ns: a correction of the node's clock */
+	int64_t moved_ns; /* the correction of the node's clock that ts_ns
+			     includes */
 	int64_t erl_ns;	  /* Erlang monotonic time */
 	/*
-	 * The clock of the events, in ns: durations are measured with it. The
-	 * times above are computed from it with the anchors of the log, so in
-	 * two logs of the same calls they differ by their rounding.
+	 * Time on the clock of the events, in ns. Durations are measured with
+	 * this clock. ts_ns and erl_ns are computed from mono_ns with the log's
+	 * anchors and are rounded, so in two logs of the same calls they differ
+	 * slightly.
 	 */
 	int64_t mono_ns;
 	/* Facts about the event, which the flow has derived from earlier items
@@ -86,13 +89,13 @@ struct inv_item {
 	};
 };
 
-/* Returns the time that was recorded, without a correction. */
+/* Returns the item's system time without the correction of the node's clock. */
 static inline int64_t inv_item_recorded_ns(const struct inv_item *it)
 {
 	return (int64_t)((uint64_t)it->ts_ns - (uint64_t)it->moved_ns);
 }
 
-/* Returns the word for a reason: "full", …, "unreadable". */
+/* Returns the word for the reason of a loss: "full", …, "unreadable". */
 const char *inv_lost_text(unsigned reason);
 
 #endif

@@ -10,7 +10,7 @@
 #include "log/reader.h"
 #include "log/set.h"
 
-/* A copy of a packet that the reader has not read yet. */
+/* A copy of a packet that has arrived, for the reader. */
 struct kept {
 	struct kept *next;
 	struct inv_log_place at;
@@ -18,7 +18,7 @@ struct kept {
 	uint8_t body[];
 };
 
-/* Packets of one stream, or of anchors, oldest first. */
+/* A queue of packets of one stream, or of ANCHORS packets, the oldest first. */
 struct lane {
 	struct kept *first;
 	struct kept *last;
@@ -29,8 +29,8 @@ struct live {
 	struct inv_reader r;
 	struct inv_node *node;
 	size_t cap;
-	/* bytes that were pushed; the first `used' bytes are processed, and
-	 * the rest is not a whole packet yet */
+	/* bytes that were pushed: `used' bytes that were processed already,
+	 * and then a packet that is not complete yet */
 	struct inv_buf buf;
 	size_t used;
 	struct inv_source bytes; /* the bytes that are not processed */
@@ -38,24 +38,25 @@ struct live {
 	struct inv_log_about about;
 	struct inv_scan scan;
 	struct inv_log_packet last; /* head of the last packet that arrived */
-	/* packets that have arrived and were not read yet */
+	/* packets that have arrived and that the reader has not freed yet */
 	struct lane *lanes; /* lanes[i] is for stream i */
 	uint32_t n_lanes;
 	size_t held; /* bytes of memory of the packets in `lanes' */
 	struct lane anchors;
 	size_t held_anchors;
-	/* how far the log has arrived */
 	struct inv_anchor anchor; /* the newest anchor that has arrived */
-	bool anchored;
-	bool marked;
-	int64_t mark;
-	/* gets names when they arrive; NULL: nobody does */
+	bool anchored;		  /* `anchor' is valid */
+	bool marked;		  /* `mark' is valid */
+	int64_t mark; /* the latest watermark, in Erlang monotonic time */
+	/* inv_live_push calls it with each name that arrives; NULL: it does
+	 * not */
 	inv_live_name_fn *name_fn;
 	void *name_arg;
 };
 
-/* Maximum bytes of anchors that were not read yet. If there are more, the
- * oldest are dropped, because the clock needs the latest ones. */
+/* The most bytes of ANCHORS packets in memory that were not read yet. If there
+ * are more, the oldest packets are dropped, because the clock needs the
+ * latest. */
 #define ANCHORS_CAP (4u * 1024 * 1024)
 
 static struct live *live_of(const struct inv_feed *feed)
@@ -80,8 +81,8 @@ static uint64_t marked_ns(const struct live *l)
 	return l->marked && l->anchored && ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* Computes the watermark again. Call it when a value changes on which the
- * watermark depends. */
+/* Computes the watermarks of the reader and of the feed again. Call it when
+ * something on which they depend has changed. */
 static void set_watermark(struct live *l)
 {
 	struct inv_feed *f = &l->r.feed;
@@ -137,7 +138,7 @@ static int put(struct lane *x, size_t *held, const struct inv_log_place *at)
 	return 0;
 }
 
-/* Frees the open packet, and opens the next one. */
+/* Frees the packet that is open in the lane, and opens the next packet. */
 static struct kept *take(struct lane *x, size_t *held)
 {
 	if (x->open)
@@ -193,8 +194,8 @@ static int keep(struct live *l, uint32_t stream, const struct inv_log_place *at)
 	return inv_reader_add(&l->r, stream);
 }
 
-/* Replaces the TOTALS packet at the end of a lane. Returns false if the last
- * packet of the lane is not a TOTALS packet. */
+/* Replaces the last packet of a lane, if it is a TOTALS packet, by the TOTALS
+ * packet *at. Returns false if the last packet is of another type. */
 static bool replace_totals(struct lane *x, const struct inv_log_place *at)
 {
 	if (!x->first || x->last->at.head.type != INV_LOG_TOTALS)
@@ -205,10 +206,11 @@ static bool replace_totals(struct lane *x, const struct inv_log_place *at)
 	return true;
 }
 
-/* Returns true if entry i, which belongs to stream t->stream, is to be used.
- * If several entries belong to this stream, the entry whose index is the
- * stream's number is used, or else the first entry. `had': an earlier entry
- * belongs to this stream. */
+/* Entry i of a TOTALS packet belongs to the stream t->stream. If several
+ * entries belong to this stream, only one is used: the entry whose index is the
+ * stream's number, or, if there is no such entry, the first. Returns true if
+ * entry i is the one to use. `had' is true if an earlier entry belongs to the
+ * stream. */
 static bool is_of_stream(const struct inv_entries *e, uint32_t i,
 			 const struct inv_log_totals *t, bool had)
 {
@@ -223,11 +225,12 @@ static bool is_of_stream(const struct inv_entries *e, uint32_t i,
 }
 
 /*
- * Gives each stream its totals, as a packet with one entry, because only the
- * totals show a stream of which all events were lost. A small packet can have
- * totals of all streams, which need much memory here. So if the feed is full,
- * new totals replace the totals at the end of a stream's lane. No loss is
- * missed, because totals only increase.
+ * Splits a TOTALS packet: puts into the lane of each stream a TOTALS packet
+ * with the entry of this stream. This also makes lanes for streams that lost
+ * all their events and have no other packet. A small packet can have totals of
+ * very many streams, and each needs memory here. So if the feed is full, new
+ * totals replace the totals at the end of a lane. No loss is missed, because
+ * totals only increase.
  */
 static int keep_totals(struct live *l, const struct inv_log_place *at)
 {
@@ -278,8 +281,8 @@ static int keep_anchors(struct live *l, const struct inv_log_place *at)
 	return 0;
 }
 
-/* Passes on the names in a packet of notes. Damage is reported when the packet
- * is read at its place. */
+/* Calls name_fn with each name in a packet of notes. Does not report damage: it
+ * is reported when the packet's stream reads the packet. */
 static int pass_names(struct live *l, const struct inv_log_place *at)
 {
 	struct inv_stream *s = &l->r.notes;
@@ -357,7 +360,8 @@ static int begin(struct live *l, struct inv_window *w, struct inv_err *err)
 	l->r.created_ns = l->about.head.created_ns;
 	l->r.rotated = l->about.head.file_no > 0;
 	l->scan.off = start;
-	/* inv_log_about_read has reported the damage. */
+	/* The gap has no text, because inv_log_about_read has reported the
+	 * damage. */
 	if (l->about.damaged)
 		inv_scan_lose(&l->scan, start, NULL);
 	if (!l->node->otp_release)
@@ -366,7 +370,7 @@ static int begin(struct live *l, struct inv_window *w, struct inv_err *err)
 	return 0;
 }
 
-/* Takes all whole packets from the bytes. */
+/* Processes all complete packets among the bytes that were pushed. */
 static int digest(struct live *l, struct inv_err *err)
 {
 	struct inv_window w = { .src = &l->bytes };
@@ -464,8 +468,9 @@ static int live_next(struct inv_feed *feed)
 	struct live *l = live_of(feed);
 	int rc = inv_reader_next(feed);
 
-	/* All items before the watermark were returned. So no time before the
-	 * watermark will be converted, and anchors before it are not needed. */
+	/* All items before the watermark were returned, so no time before it
+	 * will be converted. The clock moves to the watermark, and takes the
+	 * anchors before it out of memory. */
 	if (rc == INV_END && !l->r.heap.n && l->r.clock.known &&
 	    !l->r.complete && marked_ns(l))
 		inv_clock_move(&l->r.clock, marked_ns(l));

@@ -28,21 +28,21 @@
  *	... the remaining items; feed->rotated, feed->unended ...
  *	feed->ops->free(feed);
  *
- * next returns INV_END if it needs more bytes or a later watermark; if the feed
- * no longer grows, INV_END means that all items were returned.  An item is
- * valid until the next call of next, even if bytes are pushed meanwhile.
+ * `next' returns INV_END if it needs more bytes or a later watermark. After
+ * inv_live_end, INV_END means that all items were returned.  An item is valid
+ * until the next call of `next', even if bytes are pushed meanwhile.
  *
- * The streams are merged by time up to the latest watermark. An event that
- * arrives late, after a watermark that is later than the event, is returned
- * when it arrives. By its end, the feed has returned for each stream the same
- * items as log/set.h returns for a file with these bytes.
+ * The items of the streams are merged by time up to the latest watermark. If an
+ * event arrives although the watermark is already later than the event, it is
+ * returned at once. In the end the feed has returned for each stream the same
+ * items as log/set.h returns for a file with the same bytes.
  */
 
-/* Default for cap: bytes of packets that wait to be read. */
+/* The usual value of `cap' of inv_live_new, in bytes (see inv_live_full). */
 #define INV_LIVE_CAP (24u * 1024 * 1024)
 
-/* Gets a note with a name of a process. `item' is valid until the function
- * returns. */
+/* A function that the feed calls with a note that names a process. `item' is
+ * valid until the function returns. */
 typedef void inv_live_name_fn(void *arg, struct inv_item *item);
 
 /*
@@ -55,24 +55,25 @@ int inv_live_new(struct inv_feed **feed, struct inv_node *node,
 		 struct inv_err *err);
 
 /*
- * From now on inv_live_push passes each name to `fn' when it arrives, as an early
- * note: the process's events before the note may not have been returned yet.
- * The note is returned at its place, too.
+ * From now on inv_live_push calls `fn' with each name of a process when the
+ * name arrives. This is early: events of the process that were recorded before
+ * the note may not have been returned yet. The feed also returns the note as an
+ * item at its place.
  */
 void inv_live_names_to(struct inv_feed *feed, inv_live_name_fn *fn, void *arg);
 
 /*
- * Pushes the next n bytes of the log. Returns 0; INV_EFORMAT: not a log;
- * INV_EVERSION; INV_ENOMEM. After an error the feed takes no more bytes, and
- * returns the items that it has, as after inv_live_end.
+ * Pushes the next n bytes of the log. Returns 0, INV_EFORMAT if the bytes are
+ * not a log, INV_EVERSION or INV_ENOMEM. After an error the feed takes no more
+ * bytes, and returns the items that it has, as after inv_live_end.
  */
 int inv_live_push(struct inv_feed *feed, const void *bytes, size_t n,
 		  struct inv_err *err);
 
 /*
  * Sets the watermark: every event before erl_ns, in Erlang monotonic time, is
- * in the bytes pushed so far. now_ms is the time of the call, on a clock that
- * never goes back (log/merge.h).
+ * in the bytes that were pushed. now_ms is the time of the call, on the clock
+ * of now_ms in log/merge.h, which must never go back.
  */
 void inv_live_mark(struct inv_feed *feed, int64_t erl_ns, int64_t now_ms);
 
@@ -84,19 +85,20 @@ void inv_live_mark(struct inv_feed *feed, int64_t erl_ns, int64_t now_ms);
 int inv_live_end(struct inv_feed *feed, struct inv_err *err);
 
 /*
- * Returns true if packets of at least `cap' bytes wait to be read. Then the
- * caller should call next before it pushes more, but inv_live_push accepts more
- * bytes in any case. A full feed returns items without waiting for a watermark,
- * so that it cannot stay full. In addition to `cap', the feed needs memory for
- * one unpacked packet of each stream.
+ * Returns true if packets of at least `cap' bytes were pushed and not read yet.
+ * Then the caller should call `next' before it pushes more bytes, but
+ * inv_live_push does not refuse them. A full feed returns items without waiting
+ * for a watermark, so that it does not stay full. In addition to `cap', the
+ * feed needs memory for one decompressed packet of each stream.
  */
 bool inv_live_full(const struct inv_feed *feed);
 
 /*
- * Returns the ms until every name should have arrived that the node has written
- * within `ms' of the time ts_ns; 0: it should have arrived already. It does not
- * wait longer than `ms' for a node that does not answer, nor if the feed is full
- * or no more bytes will come.
+ * Returns how many ms the caller should still wait for the name of a process
+ * that had an event at ts_ns. The node writes the name at most `ms' after the
+ * event, so the result is 0 if the watermark is at least `ms' later than ts_ns.
+ * It is also 0 if no watermark has arrived for `ms', if the feed is full, or if
+ * no more bytes will come.
  */
 int64_t inv_live_names_wait(const struct inv_feed *feed, int64_t ts_ns,
 			    int64_t ms, int64_t now_ms);

@@ -47,7 +47,7 @@ void inv_merge_limit(struct inv_merge *m, int64_t from_ns, int64_t until_ns)
 			m->feeds[i]->ops->limit(m->feeds[i], from_ns, until_ns);
 }
 
-/* Moves the feed on top of the heap to its next item. */
+/* Moves the feed whose item is on top of the heap to its next item. */
 static int step(struct inv_merge *m)
 {
 	uint32_t index = m->heap.e[0].index;
@@ -66,7 +66,7 @@ static int step(struct inv_merge *m)
 	return rc < 0 ? rc : 0;
 }
 
-/* Returns the time until which the merge waits for the feed. */
+/* Returns the time until which the merge waits for an item of the feed f. */
 static int64_t deadline(const struct inv_merge *m, const struct inv_feed *f)
 {
 	int64_t since = f->heard_ms < m->began_ms ? m->began_ms : f->heard_ms;
@@ -92,8 +92,9 @@ int64_t inv_merge_wait(const struct inv_merge *m)
 	return wait;
 }
 
-/* Gets an item from each feed that has none, if possible. Returns INV_END if
- * the item on top of the heap must still wait for a feed. */
+/* Asks each growing feed without an item for its next item. Returns INV_END if
+ * the item on top of the heap cannot be returned yet, because a feed may still
+ * have an earlier item. */
 static int await(struct inv_merge *m)
 {
 	uint32_t left = 0;
@@ -159,8 +160,8 @@ int inv_merge_resume(struct inv_merge *m, uint32_t feed)
 
 	struct inv_item *next;
 
-	/* The item that was returned last is on top of the heap again, and
-	 * must not be returned again. Skips it. */
+	/* The item that was returned last is still on top of the heap. It must
+	 * not be returned again, so moves its feed to the next item. */
 	if (m->given)
 		rc = inv_merge_next(m, &next);
 	m->given = false;
@@ -177,9 +178,9 @@ void inv_merge_adjust(struct inv_merge *m,
 	m->adjust = adjust;
 	m->adjust_arg = arg;
 	m->given = false;
-	/* Pushes the entries of the heap again, in the same memory: before
-	 * each push, the new heap is shorter than the part that was read
-	 * already. */
+	/* Builds the heap again, in the same array. No entry is overwritten
+	 * before it was read, because after i steps the new heap has only i
+	 * entries. */
 	m->heap.n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t index = m->heap.e[i].index;

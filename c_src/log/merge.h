@@ -9,9 +9,10 @@
 #include "log/heap.h"
 
 /*
- * Merges many feeds by time. Items with equal times are returned in the order
- * of their feeds. The order within a feed is kept, even where its clock jumped
- * back. The clocks of different nodes are not corrected.
+ * Merges many feeds by time. If times are equal, the item of the feed with the
+ * smaller number is returned first. The order of the items within a feed never
+ * changes, even if the feed's clock jumped back. Times of different nodes are
+ * compared without a correction, unless inv_merge_adjust was called.
  *
  * An item is returned when every other feed has a later item, has a watermark
  * after the item's time, or has ended. If a growing feed (log/live.h) gets no
@@ -34,16 +35,16 @@
  * patience_ms and now_ms are not needed.
  */
 struct inv_merge {
-	/* The caller sets the next fields if feeds grow. */
+	/* The caller sets the next two fields if feeds grow. */
 	int64_t patience_ms;
 	int64_t now_ms; /* from the same clock as in inv_live_mark */
-	/* Sets ts_ns and moved_ns of an item before it is merged. NULL: times
-	 * remain as they are. Set by inv_merge_adjust. */
+	/* Changes ts_ns and moved_ns of an item before the item is merged.
+	 * inv_merge_adjust sets this function; NULL: times are not changed. */
 	void (*adjust)(void *arg, struct inv_item *item);
 	void *adjust_arg;
 	/* results */
-	bool late;	 /* the item returned last is earlier than an item
-			    returned before it */
+	bool late;	 /* the item that was returned last is earlier than an
+			    item that was returned before it */
 	uint64_t n_late; /* number of late items so far */
 	/* private */
 	struct inv_feed **feeds; /* borrowed */
@@ -65,8 +66,8 @@ void inv_merge_release(struct inv_merge *m);
 /* Returns the earliest first_ns of the feeds. */
 int64_t inv_merge_first(const struct inv_merge *m);
 
-/* Tells all feeds which events are wanted (log/feed.h). Call it before the first
- * item. */
+/* Calls `limit' of all feeds (log/feed.h): only events with from_ns <= ts_ns <
+ * until_ns are needed. Call it before the first item. */
 void inv_merge_limit(struct inv_merge *m, int64_t from_ns, int64_t until_ns);
 
 /*
@@ -76,30 +77,30 @@ void inv_merge_limit(struct inv_merge *m, int64_t from_ns, int64_t until_ns);
 int inv_merge_next(struct inv_merge *m, struct inv_item **item);
 
 /*
- * inv_merge_hold takes back the item that was just returned. This item, and
- * the items of its feed after it, are returned after inv_merge_resume. Returns
- * the number of the feed. Call inv_merge_resume once for each held feed; the
- * item that was returned last is then no longer valid. inv_merge_resume returns
- * 0 or INV_ENOMEM.
+ * inv_merge_hold takes back the item that was just returned, and holds its
+ * feed: this item and the later items of the feed are returned only after
+ * inv_merge_resume. It returns the number of the feed. Call inv_merge_resume
+ * exactly once for each held feed; afterwards the item that was returned last
+ * is no longer valid. inv_merge_resume returns 0 or INV_ENOMEM.
  */
 uint32_t inv_merge_hold(struct inv_merge *m);
 int inv_merge_resume(struct inv_merge *m, uint32_t feed);
 
-/* From now on the times of items are adjusted. This includes the item that was
- * returned last, which is returned again at its new place. No feed may be
- * held. */
+/* From now on `adjust' changes the times of all items before they are merged.
+ * This includes the item that was returned last: it is returned again, at the
+ * place of its new time. No feed may be held during the call. */
 void inv_merge_adjust(struct inv_merge *m,
 		      void (*adjust)(void *arg, struct inv_item *item),
 		      void *arg);
 
-/* Returns true if a node's feed that is not held has items that were not
- * returned. */
+/* Returns true if at least one feed of the node is neither held nor at its
+ * end. */
 bool inv_merge_has(const struct inv_merge *m, const struct inv_node *node);
 
 /*
- * Call it after inv_merge_next returned INV_END. Returns the ms after which the
- * merge may return an item even if nothing arrives. Returns -1 if the merge
- * must wait for input.
+ * Call it after inv_merge_next returned INV_END. Returns the ms after which
+ * inv_merge_next may return an item even if no feed gets new bytes. Returns -1
+ * if it will return nothing before a feed gets new bytes.
  */
 int64_t inv_merge_wait(const struct inv_merge *m);
 

@@ -31,7 +31,7 @@ struct pid_names {
 	UT_hash_handle hh;
 };
 
-/* A name of a process, for which no unalias entry was read yet. */
+/* A name that a process still has, because no unalias entry for it was read. */
 struct holding {
 	struct pid_names *pid;
 	struct inv_name *name;
@@ -40,13 +40,12 @@ struct holding {
 
 struct alias {
 	char *text;
-	uint8_t *etf; /* the external format of the first term that printed as
-			 `text' */
+	uint8_t *etf; /* the external format of a term that prints as `text':
+			 the first such term that was read */
 	size_t etf_len;
 	uint32_t len;
 	bool stored;
-	struct holding *open; /* periods of names that have no entry
-				 `unalias' yet */
+	struct holding *open; /* the processes that still have this name */
 	UT_hash_handle hh;
 };
 
@@ -60,8 +59,8 @@ struct inv_names *inv_names_new(void)
 	return calloc(1, sizeof(struct inv_names));
 }
 
-/* HASH_CLEAR frees only the table. The entries are still linked, so free them
- * one by one. */
+/* HASH_CLEAR frees only the hash table. The entries are still a linked list,
+ * and are freed one by one. */
 static void free_pids(struct inv_names *n)
 {
 	struct pid_names *p = n->pids;

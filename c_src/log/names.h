@@ -10,13 +10,15 @@
 #include "log/source.h"
 
 /*
- * The names that processes of one node had at different times, from trace
- * information (ti) files: records (log/record.h) of
+ * The names that processes of one node had at different times. They come from
+ * trace information (ti) files, which consist of records (log/record.h) with
+ * the terms
  *
  *	{Pid, Alias, alias, Now} and {PidOrOther, Alias, unalias, Now}.
  *
- * A name is valid after its alias entry, up to the next unalias entry with this
- * name and either this pid or no pid.
+ * A process has a name from the time of an alias entry to the time of the next
+ * unalias entry with this name. If the unalias entry has a pid, it applies only
+ * to this process.
  */
 struct inv_names;
 
@@ -24,13 +26,15 @@ struct inv_names *inv_names_new(void);
 void inv_names_free(struct inv_names *n);
 
 /*
- * Adds the contents of a ti file. Reports invalid entries. `otp' is the node's
- * OTP release, 0 if unknown (term/print.h).
+ * Adds the contents of a ti file. Reports invalid entries as notices. `otp' is
+ * the node's OTP release, which decides how terms are printed (term/print.h);
+ * 0: unknown.
  */
 int inv_names_read(struct inv_names *n, const struct inv_source *src,
 		   unsigned otp, struct inv_notices *ns);
 
-/* A name, and when it was valid. `text' is UTF-8, as ~w prints the name. */
+/* A name of a process, and the period in which the process had it. `text' is
+ * what io:format prints for ~w, in UTF-8. */
 struct inv_name {
 	const char *text;
 	uint32_t len;
@@ -44,9 +48,9 @@ struct inv_name {
 };
 
 /*
- * Returns the first of all names that the pid ever had, or NULL. The caller
- * follows `next' and checks the times. The names are valid until the next
- * inv_names_read.
+ * Returns the first name of the list of all names that the pid ever had, or
+ * NULL. The caller follows `next' and checks the periods. The pointers are
+ * valid until the next inv_names_read.
  */
 const struct inv_name *inv_names_find(const struct inv_names *n, uint64_t pid,
 				      uint64_t serial);

@@ -6,13 +6,14 @@
 #include <stdint.h>
 
 /*
- * Notices: what readers report about their inputs. A reader continues after
- * each notice. If the stream of unreadable data is known, the reader also
- * returns a loss (log/item.h).
+ * Notices: messages of readers about their inputs. A reader continues after
+ * each notice. If the notice is about unreadable data of a known stream, the
+ * reader also returns a loss (log/item.h).
  */
 enum inv_notice_kind {
 	INV_NOTICE_DAMAGE, /* invalid bytes, which were skipped */
-	INV_NOTICE_INFO,   /* other information: no end, files missing, … */
+	INV_NOTICE_INFO,   /* everything else: a log's end or a file is missing,
+			      … */
 };
 
 struct inv_notice {

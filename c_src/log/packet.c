@@ -10,10 +10,10 @@
 
 struct inv_unpacker {
 	ZSTD_DCtx *zstd;
-	struct inv_packet_buf packed; /* the body as it is in the file,
-					 compressed */
-	struct inv_packet_buf buf;    /* the body of totals and anchors,
-					 unpacked */
+	struct inv_packet_buf packed; /* a compressed body, as it is in the
+					 file */
+	struct inv_packet_buf buf;    /* a decompressed body of totals or
+					 anchors */
 };
 
 struct inv_unpacker *inv_unpacker_new(void)
@@ -56,7 +56,8 @@ static int reserve(struct inv_packet_buf *b, size_t n)
 	return 0;
 }
 
-/* Sets *body to the body as stored. If it is in a file, reads it to buf. */
+/* Sets *body to the packet's body, which may be compressed. If the body is in a
+ * file, reads it to *buf. */
 static int load(const struct inv_log_place *at, struct inv_packet_buf *buf,
 		const uint8_t **body)
 {
@@ -76,8 +77,8 @@ static bool is_packed(const struct inv_log_place *at)
 	return at->head.codec != INV_CODEC_NONE;
 }
 
-/* Sets *raw to the unpacked body, raw_len bytes. A compressed body is unpacked
- * to *buf, which grows if necessary. */
+/* Sets *raw to the decompressed body, which has raw_len bytes. Decompresses a
+ * compressed body to *buf, which grows if necessary. */
 static int unpack(struct inv_unpacker *u, const struct inv_log_place *at,
 		  const uint8_t *body, struct inv_packet_buf *buf,
 		  const uint8_t **raw, const char **what)
@@ -179,8 +180,9 @@ void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,
 		e->n = h->n_events;
 }
 
-/* Copies entry i. In an older version an entry can be shorter, and in a newer
- * version longer. */
+/* Copies entry i to *out, which has `size' bytes. In logs of an older version
+ * an entry can be shorter; then the rest of *out is zero. In logs of a newer
+ * version it can be longer; then the end is not copied. */
 static bool entry(const struct inv_entries *e, unsigned type, uint32_t i,
 		  void *out, size_t size)
 {

@@ -61,7 +61,8 @@ int inv_reader_add(struct inv_reader *r, uint32_t stream)
 	}
 	if (r->streams[stream])
 		return 0;
-	/* Items point into *x, so *x must not move in memory. */
+	/* A separate allocation, because items point into *x: it must not move
+	 * when the array grows. */
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return INV_ENOMEM;
@@ -82,7 +83,8 @@ static int64_t key(const struct inv_stream *s)
 	return s->mono_ns < INT64_MAX ? (int64_t)s->mono_ns : INT64_MAX;
 }
 
-/* Passes packets to the stream until it has an item. */
+/* Passes packets to the stream until it has an item. Returns INV_END if there
+ * is no further packet. */
 static int refill(struct inv_reader *r, struct inv_stream *s)
 {
 	struct inv_log_place at;
@@ -108,7 +110,8 @@ static inline int next_of(struct inv_reader *r, struct inv_stream *s)
 	return inv_stream_next(s) ? refill(r, s) : 0;
 }
 
-/* Adds the streams that have an item now to the heap. */
+/* Tries to get an item of each stream that is not in the heap, and adds the
+ * streams with an item to the heap. */
 static int queue_streams(struct inv_reader *r)
 {
 	for (uint32_t i = 0; i < r->n_streams; i++) {
@@ -126,7 +129,7 @@ static int queue_streams(struct inv_reader *r)
 	return 0;
 }
 
-/* Moves the stream whose item was returned to its next item. */
+/* Moves the stream whose item was returned last to its next item. */
 static int step(struct inv_reader *r)
 {
 	struct inv_reader_stream *x = r->given;
@@ -207,7 +210,8 @@ static void give(struct inv_reader *r, struct inv_reader_stream *x)
 	}
 }
 
-/* Moves to the next note that is returned before the events. */
+/* Moves r->notes to the next early note, which is returned before the
+ * events. */
 static int find_name(struct inv_reader *r)
 {
 	struct inv_log_place at;
@@ -226,8 +230,8 @@ static int find_name(struct inv_reader *r)
 	return 0;
 }
 
-/* Makes an item from the next name. Its time is that of the first item, because
- * it is returned before all events. */
+/* Makes an item from the next early note. Because it is returned before all
+ * events, the item gets the time of the first event. */
 static int next_name(struct inv_reader *r)
 {
 	struct inv_item *it = &r->feed.item;

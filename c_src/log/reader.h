@@ -13,24 +13,26 @@
 #include "log/stream.h"
 
 /*
- * A log as a feed. The items of the log's streams are returned in the order of
- * the machine's monotonic clock. If two items have equal times, the item of the
- * stream with the smaller number is returned first.
+ * A log as a feed. It returns the items of all streams of the log in the order
+ * of the machine's monotonic clock. If two items have equal times, it returns
+ * the item of the stream with the smaller number first.
  *
- * A log is either files (log/set.h) or bytes that arrive (log/live.h). Each of
- * these structs has a struct inv_reader as its first member, and supplies its
- * packets through inv_reader_ops. An item is returned when its time is before
- * the watermark. Without a watermark (files) items are returned at once.
+ * The packets of a log come from files (log/set.h) or from bytes that arrive
+ * (log/live.h). Each of these two has a struct whose first member is a struct
+ * inv_reader, and supplies packets through inv_reader_ops. For arriving bytes,
+ * an item is returned when its time is before the watermark. For files there is
+ * no watermark, and items are returned at once.
  */
 struct inv_reader;
 
 struct inv_reader_ops {
 	/*
-	 * Sets *at to the stream's next EVENTS or TOTALS packet; for
-	 * INV_LOG_ANCHORS_ONLY, to the next ANCHORS packet; for
-	 * INV_LOG_NOTES_ONLY, if names_first is true, to the next packet of
-	 * notes. Returns 0; INV_END: there is none, or none yet; INV_ENOMEM. The
-	 * packet stays valid until the next call for the same stream.
+	 * Sets *at to the stream's next EVENTS or TOTALS packet. If `stream' is
+	 * INV_LOG_ANCHORS_ONLY, takes the next ANCHORS packet instead; if
+	 * names_first is true and `stream' is INV_LOG_NOTES_ONLY, the next
+	 * packet of notes. Returns 0; INV_ENOMEM; or INV_END if there is no
+	 * such packet, or none has arrived yet. The packet stays valid until
+	 * the next call for the same stream.
 	 */
 	int (*take)(struct inv_reader *r, uint32_t stream,
 		    struct inv_log_place *at);
@@ -46,14 +48,15 @@ struct inv_reader {
 	const char *name;	     /* the log's name in notices; borrowed */
 	uint64_t created_ns;	     /* when the log was created, Unix time */
 	bool rotated;		     /* the log's first files are missing */
-	uint64_t first_ns;  /* earliest event of the file that `take' reads;
-			       UINT64_MAX: none */
-	uint64_t before_ns; /* watermark: all earlier events have been read;
-			       UINT64_MAX: no limit */
+	uint64_t first_ns;  /* time of the earliest event of the file from which
+			       `take' reads; UINT64_MAX: no events */
+	uint64_t before_ns; /* watermark: `take' has supplied all events before
+			       this time; UINT64_MAX: all items may be
+			       returned */
 	bool complete;	    /* no more packets will come */
-	bool names_first;   /* return all names before the events, because
-			       they are noted later than they are needed */
-	/* used by log/set.c and log/live.c, too */
+	bool names_first;   /* return all early notes (inv_note_is_early) before
+			       the events */
+	/* private, but log/set.c and log/live.c use these fields, too */
 	struct inv_unpacker *unpacker;
 	struct inv_clock clock;
 	struct inv_merge_heap heap; /* streams that have an item */
@@ -64,27 +67,27 @@ struct inv_reader {
 					       its item was returned; otherwise
 					       NULL */
 	uint32_t n_streams;
-	struct inv_stream notes;      /* if names_first; log/live.c uses it
-				       * for names that arrive */
-	struct inv_notices unnoticed; /* notices of the stream `notes' are
-				       * dropped, because the other streams read
-				       * and report the same packets */
+	struct inv_stream notes;      /* reads packets of notes if names_first
+				       * is true; log/live.c uses it to read
+				       * names when they arrive */
+	struct inv_notices unnoticed; /* drops the notices of `notes', because
+				       * the other streams read the same
+				       * packets and report the same damage */
 	bool named;		      /* all names were returned */
-	bool fresh; /* streams that are not in the heap may have new items */
-	bool counted;
-	bool guessed;
+	bool fresh;   /* streams that are not in the heap may have new items */
+	bool counted; /* the losses that belong to no stream were computed */
+	bool guessed; /* inv_reader_guess_clock was called */
 	uint64_t last_ns;
 	struct inv_unpacker *anchor_unpacker;
-	struct inv_entries anchors; /* current packet of anchors; `anchor' is
-				       the index of the next one */
-	uint32_t anchor;
+	struct inv_entries anchors; /* current packet of anchors */
+	uint32_t anchor;	   /* index of the next anchor in this packet */
 	struct inv_account common; /* losses that belong to no stream */
 	struct inv_loss_list losses;
 };
 
 /*
- * Initializes r, which must be all zero. Reads the first anchors, so ops->take
- * must work. The caller releases r, also on failure. Returns 0 or INV_ENOMEM.
+ * Initializes *r, which must be all zero. Calls ops->take to read the first
+ * anchors. The caller must release r, also on failure. Returns 0 or INV_ENOMEM.
  */
 int inv_reader_init(struct inv_reader *r, const struct inv_node *node,
 		    const struct inv_reader_ops *ops,
@@ -95,7 +98,8 @@ void inv_reader_release(struct inv_reader *r);
  * INV_ENOMEM. */
 int inv_reader_add(struct inv_reader *r, uint32_t stream);
 
-/* Limits all streams that were added, before the first item. */
+/* Limits all streams that were added to the range (log/stream.h). Call it
+ * before the first item. */
 void inv_reader_limit(struct inv_reader *r, const struct inv_range *range);
 
 /*
@@ -104,8 +108,8 @@ void inv_reader_limit(struct inv_reader *r, const struct inv_range *range);
  */
 void inv_reader_guess_clock(struct inv_reader *r);
 
-/* Takes from totals the losses that belong to no stream: events of threads
- * without a ring. */
+/* Adds the losses that belong to no stream, if `t' is the entry of a TOTALS
+ * packet for them. These events were lost because their thread had no ring. */
 void inv_reader_count_common(struct inv_reader *r,
 			     const struct inv_log_totals *t);
 

@@ -13,8 +13,8 @@ static uint32_t be32(const uint8_t *p)
 	       (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Reads the record at off, except its term. Returns false if it is not a whole
- * record. */
+/* Reads the head of the record at off, but not its term. Returns false if there
+ * is no complete record at off. */
 static bool frame_at(const struct inv_window *w, uint64_t off,
 		     struct inv_record *f)
 {
@@ -114,7 +114,8 @@ int inv_record_next(struct inv_window *w, uint64_t *off, struct inv_notices *ns,
 		uint64_t left = w->src->size - *off;
 
 		inv_window_get(w, *off, left < HEAD + 1 ? left : HEAD + 1);
-		/* Only damage makes a length as large as this one likely. */
+		/* A record that is too large is accepted only if another record
+		 * follows, because such a length is probably damage. */
 		if (frame_at(w, *off, f) &&
 		    (!too_large(f) || end_or_frame_at(w, *off + f->len))) {
 			*off += f->len;

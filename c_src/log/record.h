@@ -14,8 +14,8 @@
  *	op u8 | n u32, big-endian | op 0: n bytes, a term in external format
  *
  * op 1 means that n events were dropped.  There is no checksum.  After damage,
- * reading continues at the next position that looks like a record followed by
- * another record.
+ * reading continues at the next position at which two records seem to follow
+ * each other.
  */
 struct inv_record {
 	uint64_t off; /* offset of the record in the file */
@@ -30,13 +30,14 @@ struct inv_record {
 /* Larger terms are not read, so that memory is bounded. */
 #define INV_RECORD_TERM_MAX (64u * 1024 * 1024)
 
-/* The size of a window for records. It grows with the terms. */
+/* The initial size of a window for records. The window grows if a term is
+ * larger. */
 #define INV_RECORD_WINDOW (64u * 1024)
 
 /*
- * Reads the next record from *off on, and sets *off to the byte after the
- * record. Returns 0, INV_END or INV_ENOMEM. Damage, and terms that are too
- * large, are reported; damage is skipped.
+ * Reads the next record at or after *off, and sets *off to the byte after the
+ * record. Returns 0, INV_END or INV_ENOMEM. Skips invalid bytes and reports
+ * them. Also reports a term that is too large.
  */
 int inv_record_next(struct inv_window *w, uint64_t *off, struct inv_notices *ns,
 		    struct inv_record *f);

@@ -18,7 +18,8 @@ static uint64_t end_of(const struct inv_window *w)
 	return w->src->size;
 }
 
-/* Only a packet with a single event may be long. */
+/* Returns false if the lengths in the head exceed the limits. A packet with
+ * exactly one event has higher limits. */
 static bool lengths_sound(const struct inv_log_packet *h)
 {
 	if (h->type == INV_LOG_EVENTS && h->n_events == 1)
@@ -104,16 +105,18 @@ bool inv_scan_find_head(struct inv_window *w, uint64_t *off, uint64_t end)
 }
 
 /*
- * Limits the hashing of damaged bodies. Because the search for the next packet
- * continues inside a damaged body, such bodies can overlap. In a malicious
- * file, every few bytes could be a head with a body of maximum length. So at
- * most 64 MiB plus four times the size of the file are hashed without finding a
- * valid packet. Accidental damage stays far below this limit.
+ * A limit for the hashing of damaged bodies. The search for the next packet
+ * continues inside a damaged body, so damaged bodies can overlap. In a
+ * malicious file, every few bytes could be a head with a body of maximum
+ * length, and hashing all of them would take very long. So the scan hashes at
+ * most 64 MiB plus four times the size of the file in bodies whose checksum is
+ * wrong. Accidental damage stays far below this limit.
  */
 #define IN_VAIN_TIMES 4u
 #define IN_VAIN_MIN (64u * 1024 * 1024)
 
-/* Returns the checksum of bytes that need not fit into the window. */
+/* Returns the checksum of the bytes, of which there may be more than fit into
+ * the window. */
 static uint64_t sum(struct inv_window *w, uint64_t off, uint64_t len)
 {
 	XXH64_state_t state;
@@ -173,7 +176,8 @@ static void give(struct inv_scan *s, const struct inv_window *w,
 
 	step->is_gap = false;
 	step->at.head = *h;
-	/* An empty body is never damaged, even if its checksum is wrong. */
+	/* A packet whose body is empty does not count as damaged: readers need
+	 * no bytes of it. */
 	step->at.damaged = len && damaged && h->body_len;
 	inv_scan_locate(&step->at, w->src, s->off);
 	if (!damaged) {
@@ -185,10 +189,10 @@ static void give(struct inv_scan *s, const struct inv_window *w,
 }
 
 /*
- * Takes an EVENTS packet. If no other packet follows the packet's end, and the
- * checksum is wrong, the packet has lost or gained bytes or was truncated. Then
- * the next packet may start before the end of this one, so the search continues
- * in the body. The reader of the body reports the damage.
+ * Takes an EVENTS packet. If no packet follows it, and the body's checksum is
+ * wrong, the packet has lost or gained bytes, or was truncated. The next packet
+ * may then start before the end that the head gives, so the search continues
+ * inside the body. The reader of the body reports the damage.
  */
 static int take_events(struct inv_scan *s, struct inv_window *w,
 		       const struct inv_log_packet *h, uint64_t len,
@@ -201,7 +205,8 @@ static int take_events(struct inv_scan *s, struct inv_window *w,
 			     head_at(w, next, &other) || body_sound(s, w, h));
 
 	if (!sound && w->src->growing && end_of(w) - next < sizeof(other)) {
-		s->in_vain = in_vain; /* the same bytes will be hashed again */
+		s->in_vain = in_vain; /* do not count these bytes: they will be
+				       * hashed again when more have arrived */
 		return INV_END;
 	}
 	give(s, w, h, len, !sound, step);

@@ -12,15 +12,16 @@
 
 /*
  * Steps from packet to packet through the bytes of a log, which may be
- * incomplete. Verifies heads; verifies a body only if no other head follows the
- * packet. Bytes between valid packets are a gap.
+ * incomplete. Verifies the checksum of each head. Verifies a body only if no
+ * valid head follows the packet. Bytes that belong to no valid packet are a
+ * gap.
  */
 
 /* The size of a window for a scan. */
 #define INV_SCAN_WINDOW (INV_PACKET_BODY_MAX + 64u * 1024)
 
-/* Used instead of a stream's number to select only ANCHORS packets, only TOTALS
- * packets, or only packets of notes. */
+/* Where a function takes the number of a stream, these numbers select only
+ * ANCHORS packets, only TOTALS packets, or only packets of notes. */
 #define INV_LOG_ANCHORS_ONLY UINT32_MAX
 #define INV_LOG_TOTALS_ONLY (UINT32_MAX - 1)
 #define INV_LOG_NOTES_ONLY (UINT32_MAX - 2)
@@ -30,10 +31,11 @@ struct inv_log_place {
 	struct inv_log_packet head;
 	const struct inv_source *src;
 	uint64_t off;	     /* offset of the head in the source */
-	const uint8_t *body; /* head.body_len bytes; NULL: the body is in a
-				file, incomplete or damaged */
-	bool cut;	     /* the source ends in the body */
-	bool damaged;	     /* the scan found the body damaged */
+	const uint8_t *body; /* head.body_len bytes in memory; NULL: the body is
+				in a file, or incomplete, or damaged */
+	bool cut;	     /* the source ends inside the body */
+	bool damaged;	     /* the scan has found that the body's checksum is
+				wrong */
 };
 
 struct inv_scan_step {
@@ -42,19 +44,20 @@ struct inv_scan_step {
 	uint64_t off;		 /* start and length of the gap, if is_gap is
 				    true */
 	uint64_t len;
-	const char *what; /* the text for the report; NULL: the gap is the body
-			     of the previous packet, which the reader of that
-			     body reports */
+	const char *what; /* what is wrong, for a notice. NULL: the gap is the
+			     damaged body of the previous packet, and needs no
+			     notice, because the reader of that body makes
+			     one */
 };
 
-/* The caller sets `off' to where the scan starts, and all other fields to
- * zero. */
+/* The state of a scan. The caller sets `off' to the offset at which to start,
+ * and all other fields to zero. */
 struct inv_scan {
-	uint64_t off; /* position of the scan: earlier bytes are no longer
-			 needed */
+	uint64_t off; /* position of the scan; it no longer needs the bytes
+			 before this offset */
 	/* private */
-	uint64_t in_vain; /* sum of the bytes of all bodies whose checksum was
-			     wrong */
+	uint64_t in_vain; /* bytes of all bodies that were hashed and whose
+			     checksum was wrong */
 	bool lost;	  /* inside a gap */
 	uint64_t gap;	  /* start of the gap */
 	const char *what;
@@ -68,8 +71,9 @@ struct inv_scan {
 int inv_scan_next(struct inv_scan *s, struct inv_window *w,
 		  struct inv_scan_step *step);
 
-/* Starts a gap at s->off, because there is no valid packet. The search for the
- * next packet starts at `from'. */
+/* Starts a gap at s->off, at which no valid packet begins. The search for the
+ * next packet starts at the offset `from'. `what' is the text for a notice, or
+ * NULL. */
 void inv_scan_lose(struct inv_scan *s, uint64_t from, const char *what);
 
 /* Reads the packet head at p. Returns false if it is invalid. */
@@ -80,15 +84,15 @@ bool inv_scan_head(const uint8_t *p, struct inv_log_packet *h);
 uint64_t inv_scan_packet_len(const struct inv_source *src, uint64_t off,
 			     const struct inv_log_packet *h);
 
-/* Sets the body of *at if the body is in memory; otherwise sets whether the
- * body is cut. The fields head and damaged of *at must be valid. */
+/* Sets the fields src, off, cut and body of *at for the packet at `off'. The
+ * fields head and damaged of *at must be valid. */
 void inv_scan_locate(struct inv_log_place *at, const struct inv_source *src,
 		     uint64_t off);
 
 /*
- * Sets *off to the offset of the first valid head that lies between *off and
- * end. Returns false if there is none, and sets *off to the offset at which to
- * search when more bytes are available.
+ * Searches for the first valid head between *off and end, sets *off to its
+ * offset and returns true. If there is none, returns false and sets *off to the
+ * offset at which to continue when more bytes are available.
  */
 bool inv_scan_find_head(struct inv_window *w, uint64_t *off, uint64_t end);
 

@@ -6,7 +6,7 @@
 
 #include "log/reader.h"
 
-/* A position in the log: file, and position in the file. */
+/* A position in the log: the index of a file, and a position in that file. */
 struct set_cursor {
 	uint32_t file;
 	struct inv_log_cursor in;
@@ -30,12 +30,12 @@ static int by_number(const void *a, const void *b)
 
 	if (x->about.head.file_no != y->about.head.file_no)
 		return x->about.head.file_no < y->about.head.file_no ? -1 : 1;
-	/* Two files with the same number: the larger file is first, because it
-	 * has more packets. */
+	/* If two files have the same number, the larger file is first. It has
+	 * more packets, and drop_twins keeps only the first. */
 	return (x->src.size < y->src.size) - (x->src.size > y->src.size);
 }
 
-/* Of several files with the same number, keeps only the first. */
+/* If several files have the same number, keeps only the first of them. */
 static void drop_twins(struct set *s, struct inv_notices *ns)
 {
 	uint32_t n = 0;
@@ -162,7 +162,8 @@ static void count_common(struct set *s)
 
 /* --- the time --------------------------------------------------------------- */
 
-/* Reads the anchors once more, independently of the reader. */
+/* State for reading all anchors of the log, independently of the reader's
+ * position. */
 struct all_anchors {
 	struct set *set;
 	struct set_cursor cursor;
@@ -194,7 +195,7 @@ static void set_limit(struct inv_feed *feed, int64_t from_ns, int64_t until_ns)
 	struct inv_clock clock;
 
 	inv_clock_init(&clock, next_anchor, &anchors);
-	if (!clock.known) /* without an anchor the clock is a guess */
+	if (!clock.known) /* the log has no anchors: use the reader's guess */
 		clock = s->r.clock;
 	inv_clock_range(&clock, from_ns, until_ns, &range.from_ns,
 			&range.until_ns);

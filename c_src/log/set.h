@@ -9,17 +9,17 @@
 #include "log/file.h"
 
 /*
- * A log in files, as a feed (log/reader.h): the files of one uuid, in the order
- * of their numbers, read as if they were one file. The first files may be
- * missing, because rotation deleted them.
+ * Makes a feed (log/reader.h) of a log in files. `files' are the files with one
+ * uuid. The feed reads them in the order of their numbers, as if they were one
+ * file. The first files may be missing, because rotation deleted them.
  *
- * Each stream has a cursor of its own, and holds one packet. So memory use
- * depends on the number of streams, except for the 8 bytes that log/file.h keeps
- * for each packet.
+ * Each stream has its own cursor, and has one packet in memory. So memory use
+ * depends on the number of streams, not on the size of the log. The only
+ * exception is the index of log/file.h, which has 8 bytes for each packet.
  *
- * Makes a feed, which owns `files' from now on, even on failure: an array from
- * malloc, and everything that its entries own. If a file occurs twice, drops
- * one copy. Reports missing files and how the log ends. Borrows `node' and
+ * The feed owns `files' from now on, even on failure: an array from malloc, and
+ * everything that its entries own. If a file occurs twice, the feed drops one
+ * copy. Notices report missing files, and how the log ends. Borrows `node' and
  * `notices'.
  */
 int inv_log_set_new(struct inv_feed **feed, struct inv_log_file *files,

@@ -14,7 +14,8 @@ struct inv_source_file {
 	int fd;
 	const char *name; /* name of the source */
 	uint64_t size;
-	uint64_t good; /* length up to which the bytes are those of the file */
+	uint64_t good; /* bytes before this offset are read from the file; later
+			* bytes are missing and are read as zeros */
 	dev_t dev;
 	ino_t ino;
 };
@@ -40,7 +41,8 @@ static bool more_descriptors(void)
 
 static int open_file(const char *path)
 {
-	/* Non-blocking, because opening a FIFO would wait for its writer. */
+	/* O_NONBLOCK, because without it, open waits for the writer of a
+	 * FIFO. */
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 	int fd = open(path, flags);
 
@@ -145,8 +147,8 @@ static void set_good(struct inv_source_file *f, uint64_t off)
 		f->good = off;
 }
 
-/* Returns the number of bytes that it read: less than n if the file ends
- * before, or cannot be read. */
+/* Reads n bytes at off. Returns the number of bytes that were read. It is less
+ * than n if the file ends earlier or cannot be read. */
 static size_t read_file(const struct inv_source_file *f, uint64_t off,
 			uint8_t *out, size_t n)
 {
@@ -165,8 +167,9 @@ static size_t read_file(const struct inv_source_file *f, uint64_t off,
 	return done;
 }
 
-/* From the first missing byte on, nothing is read any more, even if the file
- * has grown since: the new bytes would not continue the old bytes. */
+/* Copies n bytes at off to out, and zeros for missing bytes. After a byte was
+ * found missing, no later byte is read any more, even if the file has grown
+ * again: the new bytes would not belong to the bytes before them. */
 static void copy_file(struct inv_source_file *f, uint64_t off, uint8_t *out,
 		      size_t n)
 {

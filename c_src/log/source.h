@@ -12,23 +12,26 @@
 #include "log/notice.h"
 
 /*
- * The bytes of one input: a file, or memory of the caller (a log that arrives,
- * tests, fuzzing). A file is read piece by piece (log/window.h), so its size
- * does not matter for memory.
+ * The bytes of one input: a file, or memory of the caller (for a log that
+ * arrives, and in tests). A file is read piece by piece (log/window.h), so
+ * memory use does not depend on its size.
  *
- * A file that grows after it was opened is read up to its size at opening. If a
- * file is truncated while it is read (for example because a new spooler
- * continues from an earlier position), or its disk fails, the missing bytes are
- * read as zeros, which fail every checksum. inv_source_tell_cuts reports it.
+ * A file is read up to the size that it had when it was opened, even if it
+ * grows later. A file can also be truncated while it is read, for example if a
+ * new spooler continues it from an earlier position. If bytes are missing for
+ * this reason, or cannot be read because the disk fails, they are read as
+ * zeros, which fail every checksum. inv_source_tell_cuts reports such files.
  */
 struct inv_source_file;
 
 struct inv_source {
-	uint64_t begin; /* offset of the first byte; not 0 only in a log that
-			   arrives, whose earlier bytes are gone */
+	uint64_t begin; /* offset of the first byte that is available. 0, except
+			   in a log that arrives, whose earlier bytes were
+			   freed */
 	uint64_t size;	/* offset of the end */
 	bool growing;	/* more bytes may follow */
-	const uint8_t *data;	      /* the byte at `begin'; NULL: a file */
+	const uint8_t *data;	      /* points to the byte at `begin'; NULL:
+				       * the source is a file */
 	char *name;		      /* name for messages */
 	struct inv_source_file *file; /* owned; NULL: memory of the caller */
 };
@@ -47,14 +50,15 @@ void inv_source_close(struct inv_source *s);
 void inv_source_copy(const struct inv_source *s, uint64_t off, void *out,
 		     size_t n);
 
-/* Returns true if an open source is this file. */
+/* Returns true if at least one open source is the file with these numbers. */
 bool inv_source_has(dev_t dev, ino_t ino);
 
-/* Call it if the bytes at off have changed since they were read before. They
- * are then reported like a truncation. */
+/* Call it if the bytes at off have changed since they were first read. The file
+ * then counts as truncated at off. */
 void inv_source_changed(const struct inv_source *s, uint64_t off);
 
-/* Reports each open file that was truncated since it was opened, as damage. */
+/* Makes a notice of damage for each open file that was truncated since it was
+ * opened. */
 void inv_source_tell_cuts(struct inv_notices *ns);
 
 #endif

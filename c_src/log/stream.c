@@ -20,7 +20,8 @@ void inv_stream_release(struct inv_stream *s)
 	s->is_unread = s->is_long = s->is_pending = false;
 }
 
-/* Counts the remaining events of the open packet as unreadable. */
+/* Reports damage, counts the remaining events of the packet as unreadable, and
+ * closes the packet. */
 static void give_up(struct inv_stream *s, const char *what, uint64_t off,
 		    uint64_t len)
 {
@@ -36,7 +37,8 @@ static void give_up(struct inv_stream *s, const char *what, uint64_t off,
 	s->p = NULL;
 }
 
-/* Skips the first n events, which were read from an earlier packet. */
+/* Skips the first n events of the packet. The stream has returned these events
+ * already, from an earlier copy of the packet. */
 static int skip_events(struct inv_stream *s, uint32_t n)
 {
 	struct inv_event ev;
@@ -59,8 +61,8 @@ void inv_stream_limit(struct inv_stream *s, const struct inv_range *range)
 	s->range = *range;
 }
 
-/* Returns true if all events of the packet are before the range. An event is
- * never earlier than the event before it. */
+/* Returns true if all events of the packet are before the range. s->mono_ns
+ * counts, too, because the time of an event is at least s->mono_ns. */
 static bool is_before(const struct inv_stream *s,
 		      const struct inv_log_packet *h)
 {
@@ -73,11 +75,14 @@ static bool is_after(const struct inv_stream *s, uint64_t begin_ns)
 }
 
 /*
- * Forgets losses outside the range. Losses that a packet shows happened
- * between the beginning of the previous packet and the end of this packet.
- * Losses that totals show happened before the next packet. So if the last
- * packet is before the range, it is undecided until the next packet whether
- * they are in the range.
+ * Drops the losses that are outside the range. Losses that a packet shows
+ * happened between the beginning of the previous packet and the end of this
+ * packet. So they are outside if this packet is before the range, or if the
+ * previous packet is after the range.
+ *
+ * Losses that totals show happened before the beginning of the next packet. So
+ * after a packet that is before the range, only the next packet decides whether
+ * such losses are returned.
  */
 static void choose_losses(struct inv_stream *s, bool before)
 {
@@ -86,9 +91,9 @@ static void choose_losses(struct inv_stream *s, bool before)
 	s->undecided = before;
 }
 
-/* Accounts for the packet that was taken; `left' is the number of its events
- * that were not read yet. Returns true if the packet need not be read. Packets
- * of notes are always read. */
+/* Returns true if all events of the packet are outside the range. Then accounts
+ * for the s->left events that were not read, so that the packet need not be
+ * read. Returns false for packets of notes, which are always read. */
 static bool skip_packet(struct inv_stream *s)
 {
 	const struct inv_log_packet *h = &s->at.head;
@@ -106,15 +111,16 @@ static bool skip_packet(struct inv_stream *s)
 
 bool inv_stream_end(struct inv_stream *s)
 {
-	/* The last losses may be before or within the range. At the end of the
-	 * stream they count as within the range, and are reported. */
+	/* It is not known whether the last losses are before or within the
+	 * range. At the end of the stream they count as within the range. */
 	s->undecided = false;
 	return !inv_stream_next(s);
 }
 
 /* --- packets ---------------------------------------------------------------- */
 
-/* Opens the packet, whose first `again' events were already read. */
+/* Opens the packet and skips its first `again' events, which were read already
+ * from an earlier packet. */
 static int open_body(struct inv_stream *s, uint32_t again)
 {
 	const struct inv_log_packet *h = &s->at.head;
@@ -145,14 +151,14 @@ static int open_packet(struct inv_stream *s)
 	const struct inv_log_packet *h = &s->at.head;
 	uint32_t again;
 
-	/* New losses happened between the previous packet and the end of this
-	 * packet. They are reported at the start of this packet, which keeps
-	 * the items in order. */
+	/* Losses that this packet shows are returned with the time of its
+	 * beginning, although some may have happened before the packet or
+	 * within it. So the times of items do not decrease. */
 	if (h->begin_ns > s->mono_ns)
 		s->mono_ns = h->begin_ns;
 	inv_account_packet(&s->account, h, s->rotated, &s->losses, &again);
-	/* Events that were already read are not lost, even if this copy is
-	 * damaged. */
+	/* If this packet is damaged, only the events that were not read already
+	 * are lost. */
 	s->left = h->n_events - again;
 	if (skip_packet(s) || (!s->left && h->n_events))
 		return 0;
@@ -174,8 +180,9 @@ static void read_totals(struct inv_stream *s, uint64_t first_ns)
 	inv_account_totals(&s->account, &t, s->rotated, &s->losses);
 	if (is_after(s, s->since_ns))
 		s->losses.n = 0;
-	/* If the stream lost all its events, the time of the loss is unknown.
-	 * The loss is then reported at the time of the file's first event. */
+	/* If the stream has no events, because all were lost, the time of the
+	 * loss is unknown. The loss then gets the time of the file's first
+	 * event. */
 	if (!s->mono_ns && first_ns != UINT64_MAX)
 		s->mono_ns = first_ns;
 }
@@ -198,14 +205,15 @@ static void skip_invalid(struct inv_stream *s)
 	}
 }
 
-/* Decodes the next record of the open packet. Returns true if it is an event
- * or a note that was not returned before. */
+/* Decodes the next record of the open packet. Returns true if the stream
+ * returns it: an event, or a note that the reader has not returned early. */
 static bool next_record(struct inv_stream *s)
 {
 	int rc = inv_event_decode(&s->ev, &s->p, s->end, &s->packet.dict,
 				  &s->times);
 
-	/* A packet of notes has no events. */
+	/* A record that is an event is also invalid if the packet should have
+	 * no more events. */
 	if (rc || (!s->left && !s->ev.note)) {
 		skip_invalid(s);
 		return false;
@@ -220,24 +228,24 @@ static bool next_record(struct inv_stream *s)
 	return true;
 }
 
-/* Returns true if the open packet has another event, or, if it consists of
- * notes, another note. */
+/* Returns true if the open packet has another event. If it is a packet of
+ * notes, returns true if it has another note. */
 static bool has_more(const struct inv_stream *s)
 {
 	return s->left || (!s->at.head.n_events && s->p < s->end);
 }
 
 /*
- * The event of a long packet is an item before it is read: its time is the
- * packet's. So of all streams that are merged, only one has such an event in
- * memory.
+ * Makes an item of the event of a long packet without reading the event: the
+ * packet's head has the time, and inv_stream_load reads the event later. So
+ * even if many streams are merged, at most one of them has such an event in
+ * memory. If the event was already returned, ends the packet.
  */
 static int next_long(struct inv_stream *s)
 {
 	if (s->is_long) {
-		inv_account_read(&s->account, s->left); /* `left' is a packet
-							   that was not
-							   loaded */
+		/* s->left is 1 if the caller did not load the event. */
+		inv_account_read(&s->account, s->left);
 		s->left = 0;
 		inv_packet_release_long(&s->packet, s->unpacker);
 		s->p = NULL;

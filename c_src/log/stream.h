@@ -10,8 +10,8 @@
 #include "log/packet.h"
 
 /*
- * The events that are wanted, on the events' clock: those at from_ns or later,
- * and before until_ns.
+ * A range of times on the events' clock: from_ns or later, and before until_ns.
+ * The caller needs only events in this range.
  */
 struct inv_range {
 	bool limited; /* false: all events */
@@ -20,8 +20,8 @@ struct inv_range {
 };
 
 /*
- * One stream of a log: the events of one thread of the node, in order, and the
- * losses.  The caller passes its packets one by one:
+ * One stream of a log. It returns the events of one thread of the node in their
+ * order, and the losses.  The caller passes it the stream's packets one by one:
  *
  *	while (inv_stream_next(s) == INV_END && there is a packet)
  *		inv_stream_take(s, packet, ...);
@@ -30,7 +30,8 @@ struct inv_stream {
 	/* The current item. Valid after inv_stream_next. */
 	uint64_t mono_ns; /* time of the item; never decreases */
 	bool is_loss;
-	bool is_pending;     /* an event that inv_stream_load must still read */
+	bool is_pending;     /* the item is an event of which only the time is
+			      * known; inv_stream_load reads the event */
 	struct inv_event ev; /* pointers are valid until the next call */
 	uint64_t lost_n;
 	unsigned lost_reason;
@@ -49,13 +50,15 @@ struct inv_stream {
 			   returned yet */
 	bool is_long;	/* the item is the event of a long packet */
 	struct inv_account account;
-	struct inv_loss_list losses; /* returned before further events */
+	struct inv_loss_list losses; /* to be returned before the next event */
 	struct inv_range range;
-	uint64_t since_ns; /* start of the last packet of events */
-	uint64_t skipped;  /* events in packets that were not read */
+	uint64_t since_ns; /* begin_ns of the last EVENTS packet */
+	uint64_t skipped;  /* events in packets that were skipped, because they
+			    * are outside the range */
 	bool undecided;	   /* it is not known yet whether the losses are within
 			    * the range */
-	bool no_names;	   /* the reader has returned the names already */
+	bool no_names;	   /* skip early notes (inv_note_is_early), because the
+			    * reader has returned them already */
 };
 
 /*
@@ -68,39 +71,39 @@ void inv_stream_init(struct inv_stream *s, uint32_t number, bool rotated,
 void inv_stream_release(struct inv_stream *s);
 
 /*
- * Call it before the first packet. Packets whose events are all outside the
- * range are then not read, and losses that are certainly outside are not
- * returned. Events outside the range are still returned if their packet has
- * others within.
+ * Limits the stream to a range. Call it before the first packet. Packets whose
+ * events are all outside the range are then not read, and losses that are
+ * certainly outside it are not returned. If a packet has events inside and
+ * outside the range, the stream returns all its events.
  */
 void inv_stream_limit(struct inv_stream *s, const struct inv_range *range);
 
-/* Moves to the next event or loss. Returns 0; INV_END: the stream needs the
- * next packet. */
+/* Moves to the next event, note or loss. Returns 0, or INV_END if the stream
+ * needs the next packet. */
 int inv_stream_next(struct inv_stream *s);
 
 /*
- * Reads the event if it is pending, which needs memory until the next
- * inv_stream_next. If the event turns out to be unreadable, the item becomes a
+ * Reads the current event if it is pending. The memory for the event is freed
+ * by the next inv_stream_next. If the event is unreadable, the item becomes a
  * loss. Returns 0 or INV_ENOMEM.
  */
 int inv_stream_load(struct inv_stream *s);
 
 /*
- * Takes the stream's next EVENTS or TOTALS packet. The bytes that `at' refers
- * to must stay valid until inv_stream_next returns INV_END. first_ns is the
+ * Passes the stream its next EVENTS or TOTALS packet. The bytes to which `at'
+ * points must stay valid until inv_stream_next returns INV_END. first_ns is the
  * time of the earliest event of the file, or UINT64_MAX if the file has no
  * events. Returns 0 or INV_ENOMEM.
  */
 int inv_stream_take(struct inv_stream *s, const struct inv_log_place *at,
 		    uint64_t first_ns);
 
-/* Takes a packet of notes of any stream. Its losses are not taken. Returns 0 or
- * INV_ENOMEM. */
+/* Passes the stream a packet of notes, which may be of another stream. The loss
+ * counters in the packet's head are ignored. Returns 0 or INV_ENOMEM. */
 int inv_stream_take_notes(struct inv_stream *s, const struct inv_log_place *at);
 
-/* Call it when there is no further packet. Returns true if the stream still
- * has an item, which is then set as by inv_stream_next. */
+/* Call it when there is no further packet. Returns true if the stream still has
+ * an item, and then moves to this item as inv_stream_next does. */
 bool inv_stream_end(struct inv_stream *s);
 
 #endif

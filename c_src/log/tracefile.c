@@ -13,8 +13,8 @@ struct tracefile {
 	struct inv_source *sources;
 	uint32_t n_sources;
 	uint32_t source;
-	struct inv_window window; /* of that source; has none before the first
-				     record */
+	struct inv_window window; /* of sources[source]; all zero before the
+				     first record is read */
 	uint64_t off;
 	struct inv_notices *notices;
 	bool told_monotonic;
@@ -29,8 +29,8 @@ static void give_loss(struct inv_item *it, uint64_t n, unsigned reason)
 	it->lost.reason = reason;
 }
 
-/* Warns if a file has only monotonic times, because they cannot be compared
- * with other nodes' times. */
+/* Makes a notice once if a timestamp is monotonic, because the times of the
+ * file can then not be compared with those of other nodes. */
 static void check_kind(struct tracefile *t, const struct inv_source *src)
 {
 	unsigned kind = t->event.ev.ts_kind;
@@ -61,7 +61,7 @@ static void give_event(struct tracefile *t, const struct inv_source *src)
 	it->ev = t->event.ev;
 }
 
-/* Makes an item of the record. */
+/* Makes an item of the record *f. */
 static void give(struct tracefile *t, struct inv_record *f)
 {
 	struct inv_item *it = &t->feed.item;
@@ -149,7 +149,7 @@ int inv_tracefile_new(struct inv_feed **feed, struct inv_source *sources,
 
 /* --- the kind of a file --------------------------------------------------- */
 
-/* If this many records do not show the kind of a file, it stays unknown. */
+/* If the first 64 records do not show the kind of a file, it stays unknown. */
 #define PROBE_RECORDS 64
 
 static void take_node(struct inv_tracefile_info *info,

@@ -22,13 +22,13 @@ int inv_tracefile_new(struct inv_feed **feed, struct inv_source *sources,
 		      uint32_t n_sources, const struct inv_node *node,
 		      struct inv_notices *notices, struct inv_err *err);
 
-/* What the first valid records show about a file (log/record.h). */
+/* What the first valid records (log/record.h) of a file show about it. */
 struct inv_tracefile_info {
-	bool is_trace; /* it has trace events */
-	bool is_ti;    /* it has aliases */
-	bool timed;    /* ts_ns is valid: the first timestamp */
-	int64_t ts_ns;
-	char *node; /* node name of the first pid, or NULL; the caller frees
+	bool is_trace; /* the file has trace events */
+	bool is_ti;    /* the file is a ti file: it has entries with aliases */
+	bool timed;    /* ts_ns is valid */
+	int64_t ts_ns; /* the first timestamp in the file */
+	char *node;    /* node name of the first pid, or NULL; the caller frees
 		       it */
 };
 

@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /*
- * Returns a new string with the n bytes at s for display. Invalid UTF-8,
- * control characters and hidden characters (base/utf8.h) are replaced by
- * U+FFFD, because names from files are printed on terminals. The caller frees
- * the string. Returns NULL if there is no memory.
+ * Returns a copy of the n bytes at s that is safe to print on a terminal.
+ * Invalid UTF-8, control characters and hidden characters (base/utf8.h) are
+ * replaced by U+FFFD. The caller frees the string. Returns NULL if there is no
+ * memory.
  */
 char *inv_utf8_sanitized(const char *s, size_t n);
 

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many bytes one read takes in addition to the requested bytes. */
+/* The least and the most bytes that a read of the file reads after the
+ * requested bytes. */
 #define READ_MIN ((size_t)4 * 1024)
 #define READ_MAX ((size_t)256 * 1024)
 
@@ -43,7 +44,7 @@ static bool grow(struct inv_window *w, size_t n)
 	return true;
 }
 
-/* Returns how many bytes to read at off, where at least n are needed. */
+/* Returns how many bytes to read at off. At least n bytes are needed. */
 static size_t read_size(struct inv_window *w, uint64_t off, size_t n)
 {
 	uint64_t left = w->src->size - off;
@@ -64,7 +65,8 @@ const uint8_t *inv_window_move(struct inv_window *w, uint64_t off, size_t n)
 	if (!grow(w, n))
 		return NULL;
 	size = read_size(w, off, n);
-	/* The end of the window is often the start of a record. */
+	/* Keep the bytes at off that are in the window already. Often a record
+	 * begins there and continues after the window. */
 	if (off > w->off && off - w->off < w->len) {
 		kept = w->len - (size_t)(off - w->off);
 		memmove(w->buf, w->buf + (off - w->off), kept);

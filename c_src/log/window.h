@@ -10,25 +10,25 @@
 
 /*
  * The part of a source that is in memory. The window moves through the source
- * as bytes are requested. If a reader continues where it stopped, the window
- * reads larger and larger pieces; if a reader jumps from packet head to packet
- * head, the window reads small pieces. For a source in memory, the window is
- * the whole source and has no buffer.
+ * as the caller requests bytes. If the requests follow each other without gaps,
+ * the window reads larger and larger pieces of the file; if they jump, for
+ * example from packet head to packet head, it reads small pieces. If the source
+ * is in memory, the window is the whole source and has no buffer.
  */
 struct inv_window {
 	const struct inv_source *src; /* borrowed */
 	/* private */
 	uint8_t *buf;
 	size_t cap;
-	uint64_t off; /* of buf[0] */
+	uint64_t off; /* offset of buf[0] in the source */
 	size_t len;   /* bytes in buf */
-	size_t ahead; /* bytes that the last read took in addition to the
-		       * requested bytes */
+	size_t ahead; /* how many bytes the last read of the file read after
+		       * the requested bytes */
 };
 
 /*
- * Makes a window that can hold `size' bytes, at least 4096. Returns 0 or
- * INV_ENOMEM. All zero is valid for inv_window_release.
+ * Makes a window that can hold `size' bytes; `size' must be at least 4096.
+ * Returns 0 or INV_ENOMEM. inv_window_release accepts a struct of zeros.
  */
 int inv_window_init(struct inv_window *w, const struct inv_source *src,
 		    size_t size);
@@ -39,8 +39,8 @@ const uint8_t *inv_window_move(struct inv_window *w, uint64_t off, size_t n);
 
 /*
  * Returns the n bytes at off, which must be in the source. They are valid until
- * the next call. If n is greater than the size of the window, the window grows.
- * Returns NULL if there is no memory for that.
+ * the next call. If n is greater than the size of the window, the window grows;
+ * returns NULL if there is no memory for this.
  */
 static inline const uint8_t *inv_window_get(struct inv_window *w, uint64_t off,
 					    size_t n)
@@ -66,8 +66,8 @@ static inline void inv_window_copy(const struct inv_window *w, uint64_t off,
 }
 
 /*
- * Like inv_window_get, for as many bytes as the window can hold. Sets *n to
- * their number, which is 0 only at the end of the source. Never returns NULL.
+ * Returns as many bytes at off as the window can hold. Sets *n to their number,
+ * which is 0 only at the end of the source. Never returns NULL.
  */
 const uint8_t *inv_window_rest(struct inv_window *w, uint64_t off, size_t *n);
 

@@ -40,7 +40,7 @@ bool inv_wrap_name_alike(const struct inv_wrap_name *a,
 		       b->name + b->digits + b->n_digits);
 }
 
-/* Insertion sort: sets are small. */
+/* An insertion sort, because sets are small. */
 static void sort_by_number(const struct inv_wrap_name *names, uint32_t *index,
 			   uint32_t n)
 {
@@ -74,7 +74,7 @@ void inv_wrap_sort(const struct inv_wrap_name *names, uint32_t *index,
 		gap++;
 	if (!gap || gap == n)
 		return;
-	/* Rotates the array left by gap. */
+	/* Three reversals rotate the array left by `gap' places. */
 	reverse(index, gap);
 	reverse(index + gap, n - gap);
 	reverse(index, n);

@@ -7,15 +7,16 @@
 #include <stdint.h>
 
 /*
- * Wrap sets of OTP's trace port: files Name ++ N ++ Tail. N runs from 0 to a
- * maximum, and then starts again at 0. After a wrap, at least one number is
- * always missing. The files after the first missing number are the oldest.
+ * Wrap sets of OTP's trace port: files with names Name ++ N ++ Tail. The
+ * numbers N run from 0 to a maximum, and then start again at 0. From then on,
+ * at least one number is always missing. The files after the first missing
+ * number are the oldest.
  */
 
 /*
- * The number in a file name: the last run of digits after the last '/'.
- * inv_wrap_name_parse returns false if the name has no number, or if the number
- * is too large.
+ * A file name with its number, which is the last run of digits after the last
+ * '/'. inv_wrap_name_parse returns false if the name has no number, or if the
+ * number is too large.
  */
 struct inv_wrap_name {
 	const char *name; /* borrowed */
@@ -30,9 +31,8 @@ bool inv_wrap_name_alike(const struct inv_wrap_name *a,
 			 const struct inv_wrap_name *b);
 
 /*
- * Sorts index[0 .. n), indexes into names, in the order in which the files were
- * written. A set without the number 0 is not a wrapped set, and is sorted by
- * number.
+ * index[0 .. n) are indexes into `names'. Sorts them in the order in which the
+ * files were written. If no file has the number 0, sorts them by number.
  */
 void inv_wrap_sort(const struct inv_wrap_name *names, uint32_t *index,
 		   uint32_t n);

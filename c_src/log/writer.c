@@ -21,7 +21,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define STEP_MAX (1024u * 1024)
 #define BODY_PIECES 2
 
-/* Smaller bodies are not compressed: it would save nearly nothing. */
+/* Smaller bodies are not compressed, because this would save hardly any
+ * bytes. */
 #define BODY_MIN 256u
 
 int inv_log_writer_init(struct inv_log_writer *w, uint32_t codec, int level,
@@ -90,8 +91,7 @@ void inv_log_writer_close(struct inv_log_writer *w)
 {
 	if (w->fd < 0)
 		return;
-	/* Sets the end of the file, which also frees the space that was
-	 * allocated after it. */
+	/* This also frees the space that is allocated after the file's end. */
 	if (ftruncate(w->fd, (off_t)w->off) < 0)
 		(void)errno; /* the space stays allocated: harmless */
 	close(w->fd);
@@ -120,8 +120,8 @@ static int allocate(struct inv_log_writer *w, uint64_t len)
 		if (errno == EINTR)
 			continue;
 		if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)
-			return 0; /* no spare space; the write reports other
-				     errors */
+			return 0; /* continue without spare space; on any other
+				     error the write fails, too */
 		if (step == 0)
 			return -errno;
 		step = 0;
@@ -150,7 +150,7 @@ static int write_all(int fd, struct iovec *v, int n, uint64_t off)
 	return 0;
 }
 
-/* Truncates the file after a write that failed midway. */
+/* Removes the bytes of a write that has failed midway. */
 static void cut_back(struct inv_log_writer *w)
 {
 	if (ftruncate(w->fd, (off_t)w->off) < 0)
@@ -159,7 +159,7 @@ static void cut_back(struct inv_log_writer *w)
 	(void)allocate(w, 0);
 }
 
-/* Appends the n pieces of v: all of them, or nothing. */
+/* Appends the n pieces of v. If the write fails, the file is unchanged. */
 static int append(struct inv_log_writer *w, struct iovec *v, int n, bool last,
 		  struct inv_err *err)
 {

@@ -14,18 +14,18 @@
  * packet or nothing: if a write fails, the file is unchanged, so the caller can
  * repeat the call.
  *
- * Some disk space after the log's last packet stays allocated, so that the
+ * The writer keeps disk space allocated after the log's last packet. So the
  * packet that ends a log can be written even if the disk is full.
  *
- * Memory is allocated only at init. Nothing is synced: the files survive the
- * death of processes, not a power failure.
+ * Only inv_log_writer_init allocates memory. The writer does not call fsync:
+ * the files survive the death of processes, but not a power failure.
  */
 struct inv_log_writer {
 	int fd;	      /* owned; -1: no file */
 	uint64_t off; /* the log's end, where the next packet is written */
 	/* private */
 	uint64_t allocated; /* allocated bytes of the file, from its start */
-	uint64_t spare;	    /* bytes to keep allocated after the end */
+	uint64_t spare;	    /* bytes to keep allocated after the log's end */
 	uint32_t codec;
 	size_t body_max;
 	void *zstd; /* codec zstd: context and two buffers */
@@ -35,9 +35,9 @@ struct inv_log_writer {
 };
 
 /*
- * Initializes *w. `codec' is of enum inv_log_codec; level 0 is the codec's
- * default. Bodies larger than body_max are stored uncompressed. `spare' bytes
- * are kept allocated for the last packet.
+ * Initializes *w. `codec' is of enum inv_log_codec; level 0 means the codec's
+ * default level. Bodies larger than body_max are stored uncompressed. `spare'
+ * bytes of disk space are kept allocated for the last packet.
  */
 int inv_log_writer_init(struct inv_log_writer *w, uint32_t codec, int level,
 			size_t body_max, size_t spare, struct inv_err *err);
@@ -73,8 +73,8 @@ int inv_log_writer_head(struct inv_log_writer *w,
 /*
  * Appends a packet. The caller sets type, stream, n_events, seq, first_event,
  * begin_ns, end_ns, ev_off, def_len and dropped in *p; the function sets the
- * rest. The body consists of n pieces, at most two. INV_EIO: the write failed;
- * err->sys has errno.
+ * other fields. The body consists of n pieces; n is at most 2. Returns INV_EIO
+ * if the write failed; err->sys is then errno.
  */
 int inv_log_writer_put(struct inv_log_writer *w, struct inv_log_packet *p,
 		       const struct iovec *body, int n, struct inv_err *err);

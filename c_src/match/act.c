@@ -95,8 +95,8 @@ static bool is_trace_flag(const struct inv_val *v)
 }
 
 /*
- * Returns the value of {self} for an unknown process: a HOLE that no other term
- * shares, so that is_self recognizes it.
+ * Returns the value of {self} if the process is unknown. It is a HOLE with an
+ * address of its own, by which is_self recognizes it.
  */
 static inv_word unknown_self(void)
 {
@@ -111,8 +111,8 @@ static inv_word self_of(const struct inv_match_world *w)
 }
 
 /*
- * Returns true if `v' is the value of {self}; the process then certainly
- * exists.
+ * Returns true if `v' is the value of {self}. Only this process is known to
+ * exist.
  */
 static bool is_self(const struct inv_match_run *r, const struct inv_val *v)
 {
@@ -120,8 +120,9 @@ static bool is_self(const struct inv_match_run *r, const struct inv_val *v)
 }
 
 /*
- * Computes the result of enable_trace and disable_trace. It is known only for
- * the process itself; another process may not exist.
+ * Computes the result of enable_trace and disable_trace. It depends on whether
+ * the process exists, so it is known only for the process that runs the match
+ * spec.
  */
 static int switch_trace(const struct inv_match_run *r,
 			const struct inv_val *top, uint32_t n,
@@ -139,7 +140,7 @@ static int switch_trace(const struct inv_match_run *r,
 
 /*
  * Checks a list of trace flags. Returns INV_EUNKNOWN if the list contains a
- * tracer, which only a live node can check.
+ * tracer, because only a node knows whether the tracer exists.
  */
 static int check_flags(const struct inv_val *v)
 {
@@ -163,8 +164,8 @@ static int check_flags(const struct inv_val *v)
 }
 
 /*
- * Computes the result of trace: false, because a process without a tracer does
- * not change.
+ * Computes the result of the action `trace'. It is false, because the action
+ * changes nothing in a process that has no tracer.
  */
 static int set_trace(const struct inv_match_run *r, const struct inv_val *top,
 		     uint32_t n, struct inv_val *out)
@@ -181,8 +182,8 @@ static int set_trace(const struct inv_match_run *r, const struct inv_val *top,
 }
 
 /*
- * Computes the result of set_seq_token: that of seq_trace:get_token/1 for a
- * process without a token.
+ * Computes the result of set_seq_token. It is what seq_trace:get_token/1
+ * returns in a process without a token.
  */
 static int set_seq_token(struct inv_match_run *r, const struct inv_val *item,
 			 struct inv_val *out)

@@ -10,7 +10,8 @@ _Static_assert(GMP_NUMB_BITS == 64 && sizeof(mp_limb_t) == sizeof(inv_word),
 #define LIMBS_MAX (INV_TREE_BIG_MAX / 8)
 
 /*
- * Makes a read-only GMP integer of `v'.  A 64-bit integer is stored in `*limb'.
+ * Makes a read-only GMP integer of `v'.  It points to *limb if `v' is of kind
+ * INT, and otherwise to the limbs of `v'.
  */
 static void view(mpz_t z, const struct inv_val *v, mp_limb_t *limb)
 {
@@ -45,9 +46,8 @@ static int result(const mpz_t z, struct inv_heap *h, struct inv_val *out)
 }
 
 /*
- * Shifts `x' to the left, or to the right if `by' is negative. Returns
- * INV_ETOOBIG, without calculating, if `by' is greater than the size of any
- * result.
+ * Shifts `x' to the left, or to the right if `by' is negative. If `by' exceeds
+ * the maximum size of an integer, returns INV_ETOOBIG and does not calculate.
  */
 static int shift(mpz_t z, const mpz_t x, int64_t by)
 {
@@ -111,9 +111,9 @@ static double by_digits(const inv_word *limbs, size_t n)
 }
 
 /*
- * Returns the upper 64 bits. Sets the lowest of these if any bit below them is
- * set, which makes the later rounding correct. Sets *below to the number of
- * bits below them.
+ * Returns the upper 64 bits of a big integer, and sets *below to the number of
+ * the bits below them. If at least one of the lower bits is set, also sets bit
+ * 0 of the result, so that the result is later rounded in the right direction.
  */
 static uint64_t upper(const inv_word *limbs, size_t n, size_t *below)
 {

@@ -4,8 +4,9 @@
 #include <string.h>
 
 /*
- * Compiles in two passes over the tree: the first only counts, so that the
- * second writes into memory of the right size.
+ * The compiler makes two passes over the tree. The first counts instructions
+ * and constants, so that memory of the right size can be allocated. The second
+ * writes them.
  */
 struct emitter {
 	uint32_t *code; /* NULL in the counting pass */
@@ -34,9 +35,10 @@ static void emit_const(struct emitter *e, enum inv_match_op op, inv_word t)
 }
 
 /*
- * Sets the targets of a list of jumps to the next instruction. Before this
- * call, the operand of each jump is the position of the previous jump in the
- * list; 0 ends the list. `at' is the last jump.
+ * Lets all jumps of a list jump to the next instruction that is emitted. `at'
+ * is the position of the last jump of the list. Until this call, the operand of
+ * each jump is the position of the jump before it in the list, and 0 ends the
+ * list.
  */
 static void land(struct emitter *e, uint32_t at)
 {
@@ -145,8 +147,8 @@ static void bindings(struct emitter *e)
 }
 
 /*
- * Compiles andalso or orelse. After each argument except the last, there is a
- * jump to the end, which is taken if the argument decides the result.
+ * Compiles andalso or orelse. After each argument except the last it emits a
+ * jump to the end, which the program takes if the argument decides the result.
  */
 static void short_circuit(struct emitter *e, const struct inv_mnode *x,
 			  enum inv_match_op op)

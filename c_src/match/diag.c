@@ -6,10 +6,10 @@
 #include "term/print_int.h"
 #include "term/tree_walk.h"
 
-/* An output of limited length. */
+/* A text of limited length. */
 struct text {
 	struct inv_buf *out;
-	size_t end; /* when full, `out' is cut to this length */
+	size_t end; /* the most bytes that *out may have in the end */
 };
 
 static bool is_full(const struct text *o)
@@ -56,8 +56,8 @@ static bool is_text(const struct inv_token *tok)
 }
 
 /*
- * Appends a token that the VM prints like io_lib, except for the quotes of
- * atoms.
+ * Appends a token that the VM's %T prints in the same way as io_lib, or an
+ * atom, which %T prints with other rules for quotes.
  */
 static void put_other(const struct inv_token *tok, struct inv_buf *out)
 {
@@ -69,7 +69,8 @@ static void put_other(const struct inv_token *tok, struct inv_buf *out)
 		inv__print_token(tok, false, out, &w);
 }
 
-/* Stops the walk when the text is full. */
+/* Appends a token. Returns 1, which stops inv_tree_walk, when the text is
+ * full. */
 static int put_token(void *arg, const struct inv_token *tok)
 {
 	static const char *const sep[] = {

@@ -5,8 +5,8 @@
 #include "term/tree.h"
 
 /*
- * The errors of a match spec, in the words of erlang:match_spec_test/3: at most
- * 99 bytes each, in the order in which they were found.
+ * The errors of a match spec, in the order in which they were found. The texts
+ * are those of erlang:match_spec_test/3, at most 99 bytes each.
  */
 #define INV_DIAG_MAX 100
 
@@ -18,8 +18,9 @@ struct inv_diag {
 struct inv_diags {
 	struct inv_heap *heap; /* memory for the errors */
 	struct inv_diag *first;
-	struct inv_diag **last; /* where to append; NULL: no errors yet */
-	bool full;		/* the heap is full: some errors are missing */
+	struct inv_diag **last; /* where to append the next error; NULL: there
+				 * are no errors yet */
+	bool full;		/* the heap is full, so errors are missing */
 };
 
 /*

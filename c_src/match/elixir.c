@@ -7,18 +7,20 @@
 
 /*
  * Translates heads and guards from Elixir to Erlang, character by character.
- * The only state is the stack of open brackets, which says where the value of a
- * keyword ends: no token of Elixir marks this. Functions of guards are
- * translated when the guard is parsed (selector_expr.c).
+ * Nearly the only state is a stack of open brackets. It is needed to find the
+ * end of a keyword's value (of 1 in `a: 1'), because Elixir has no token that
+ * ends it. Functions in guards keep their names here; selector_expr.c
+ * translates them.
  */
 #define NESTED 64
 
 enum state {
-	PLAIN,
-	VALUE,	/* in the value of a keyword: `}' is to be written after the
+	PLAIN,	/* not in the value of a keyword */
+	VALUE,	/* in the value of a keyword; `}' must be written after the
 		 * value */
-	LISTED, /* in the last value of keywords at the end of arguments or of
-		 * a tuple: `}]' is to be written after the value */
+	LISTED, /* like VALUE, if the keywords have no brackets and end the
+		 * arguments of a call or a tuple; `}]' must be written after
+		 * the last value */
 };
 
 struct elixir {
@@ -29,12 +31,12 @@ struct elixir {
 	struct inv_err *err;
 	int rc;
 	struct {
-		char bracket; /* '%': of a map */
+		char bracket; /* '%': the { of a map */
 		enum state state;
 	} open[NESTED];
 	size_t depth;
 	bool when; /* a guard has begun: `when' was written */
-	char last; /* the last character written that is no space */
+	char last; /* the last character that was written and is no space */
 };
 
 /* --- output --------------------------------------------------------------- */
@@ -71,8 +73,8 @@ static void put_atom(struct elixir *e, const char *before, const char *name,
 	puts_(e, "'");
 }
 
-/* Notes the position in the original text from which the next written text
- * comes. */
+/* Adds an entry to the map of positions: the text that is written next comes
+ * from e->p in the original text. */
 static void note(struct elixir *e)
 {
 	uint32_t pair[2] = { (uint32_t)e->out->text.len,
@@ -123,7 +125,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Returns the length of a name, which may end with ? or !. */
+/* Returns the length of the name at p. A name may end with ? or !. */
 static size_t name_length(const char *p)
 {
 	size_t n = 0;
@@ -151,7 +153,7 @@ static int hex_digit(char c)
 	return p ? (int)(p - digits) : -1;
 }
 
-/* Reads a character inside quotes, possibly escaped. */
+/* Reads a character inside quotes, which may be an escape sequence. */
 static uint32_t quoted_char(struct elixir *e)
 {
 	const uint8_t *end = (const uint8_t *)e->p + strlen(e->p);
@@ -187,7 +189,8 @@ static uint32_t quoted_char(struct elixir *e)
 	return c;
 }
 
-/* Decodes the text in quotes at e->p, as UTF-8. */
+/* Reads the text in quotes at e->p, and appends it in UTF-8, without escapes,
+ * to *out. */
 static void quoted(struct elixir *e, struct inv_buf *out)
 {
 	const char *from = e->p;
@@ -290,8 +293,8 @@ static void module(struct elixir *e)
 		 (size_t)(e->p - from));
 }
 
-/* Writes a word of Erlang between spaces, so that it does not run into the
- * words beside it. */
+/* Writes an operator of Erlang that is a word, between spaces, so that it does
+ * not form one word with the names beside it. */
 static void operator_word(struct elixir *e, const char *word)
 {
 	puts_(e, " ");
@@ -337,7 +340,8 @@ static void word(struct elixir *e)
 	} else if (*p == '_') {
 		put(e, p, n);
 	} else {
-		/* A variable. ? and ! cannot be in a variable of Erlang. */
+		/* The name of a variable. In Erlang it must begin with a
+		 * capital letter, and cannot contain ? and !. */
 		puts_(e, "V");
 		put(e, p, is_name(p[n - 1]) ? n : n - 1);
 		if (!is_name(p[n - 1]))
@@ -403,7 +407,8 @@ static void put_chars(struct elixir *e, const struct inv_buf *b)
 	puts_(e, "\"");
 }
 
-/* Reads "text" as the bytes of a binary, or 'text' as a list of characters. */
+/* Translates "text" to a binary if `binary' is true, otherwise 'text' to a list
+ * of characters. */
 static void string(struct elixir *e, bool binary)
 {
 	struct inv_buf b = { 0 };
@@ -486,7 +491,7 @@ static void map(struct elixir *e)
 	fail(e, "a map is written %{}, and a struct %Name{}");
 }
 
-/* Reads #PID<0.1.2>, #Reference<...> or #Port<...>. */
+/* Translates #PID<0.1.2>, #Reference<...> or #Port<...>. */
 static void identifier(struct elixir *e)
 {
 	static const char *const names[][2] = {
@@ -610,7 +615,8 @@ static void token(struct elixir *e)
 		bracket_or_operator(e);
 }
 
-/* The actions after the arrow are the same in both notations. */
+/* Returns true at the arrow before the actions, where the translation ends: the
+ * actions are the same in Elixir's and Erlang's notation. */
 static bool is_arrow(const struct elixir *e)
 {
 	return !e->depth &&

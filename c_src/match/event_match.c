@@ -9,10 +9,12 @@
 #include "term/tree_text.h"
 
 #define WORDS (UINT64_C(1) << 16)
-/* Filters have the functions and actions of the newest release. */
+/* Match specs for events may use the functions and actions of the newest
+ * release. */
 #define RELEASE 29
 
-/* Returns the tag whose name is `t', or 0 if `t' is another term. */
+/* Returns the number of the tag whose name is the atom `t', or 0 if there is no
+ * such tag. */
 static unsigned tag_of(inv_word t)
 {
 #define IS(name, number, text)    \
@@ -23,7 +25,8 @@ static unsigned tag_of(inv_word t)
 	return 0;
 }
 
-/* Stores the first unknown tag: a tag of a newer release, or a typing error. */
+/* Stores `t' in m->odd if it is the first atom that is no known tag. It is a
+ * tag of a newer release, or a typing error. */
 static void note_odd(struct inv_event_match *m, inv_word t)
 {
 	const inv_word *b = inv_box_of(t, INV_BOX_ATOM);
@@ -40,8 +43,8 @@ static void note_odd(struct inv_event_match *m, inv_word t)
 }
 
 /*
- * Finds the tags of events that can match.  Leaves by_tag false if any tag can
- * match.
+ * Finds the tags of events that can match.  Sets by_tag to false if events of
+ * all tags can match.
  */
 static void find_tags(struct inv_event_match *m)
 {
@@ -90,7 +93,8 @@ static void copy_glob(char *to, size_t size, bool wild, inv_word name)
 	}
 }
 
-/* Parses a selector, and returns its match spec for events. */
+/* Parses a selector, and sets *spec to the match spec that selects the same
+ * events. */
 static int parse_selector(struct inv_event_match *m, const char *text,
 			  const struct inv_records *records, inv_word *spec,
 			  struct inv_err *err)
@@ -147,7 +151,7 @@ int inv_event_match_etf(struct inv_event_match *m, const uint8_t *bytes,
 
 	if (rc)
 		return rc;
-	c = inv_alloc(sizeof(*c)); /* too large for a stack */
+	c = inv_alloc(sizeof(*c)); /* a cursor is too large for the stack */
 	if (!c)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	inv_cursor_init(c, INV_ENC_ETF, NULL, bytes, len);

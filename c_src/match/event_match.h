@@ -11,18 +11,20 @@
 /*
  * A match spec that selects events, from a log or in a node.
  *
- * The spec is applied to a list: the elements of the documented trace tuple
- * without `trace' and the timestamp. For {trace, Pid, call, {M,F,Args}} that is
- * [Pid, call, {M,F,Args}]. For seq_trace the label replaces Pid. If the match
- * spec of the traced function has executed {message, Value}, Value is the last
- * element, which the selecting spec may leave out. An event is selected if a
- * clause matches and did not execute {message, false}.
+ * The spec is applied to a list: the elements of the event's trace tuple, as
+ * OTP documents it, without `trace' and the timestamp. For {trace, Pid, call,
+ * {M,F,Args}} the list is [Pid, call, {M,F,Args}]. For seq_trace the label
+ * replaces Pid. If the match spec of the traced function has executed {message,
+ * Value}, the list ends with Value; the selecting spec may also match the list
+ * without Value. An event is selected if a clause matches, unless the clause
+ * executes {message, false}.
  *
- * The struct owns its memory; release it even if a function below failed.
+ * The struct owns its memory. Release it even if the function that makes it
+ * fails.
  */
 struct inv_event_match {
 	struct inv_heap terms; /* the spec's terms */
-	inv_word source;       /* the spec, unless it was read from bytes */
+	inv_word source;       /* the spec; not set by inv_event_match_etf */
 	struct inv_match match;
 	/*
 	 * The tags of events that can match. If by_tag is false, any tag can
@@ -30,13 +32,16 @@ struct inv_event_match {
 	 */
 	bool by_tag;
 	bool tags[INV_TAG_COUNT];
-	/* the first unknown atom in the position of a tag; "": none */
+	/* The first atom that is in the place of the tag in a clause, but is no
+	 * known tag. "": there is no such atom. */
 	char odd[64];
-	/* Conditions that the spec cannot test (inv_event_match_select).
-	 * Wildcards for the names in a call (base/glob.h); "": no wildcard. */
+	/* Wildcards (base/glob.h) for the module and the function of a call,
+	 * which the spec cannot test and the caller must; "": no wildcard.
+	 * Set by inv_event_match_select. */
 	char module_glob[1024], function_glob[1024];
-	/* A receiver of a sent message is a registered name: it also selects
-	 * messages to the pid of the process that has this name. */
+	/* The selector names the receiver of a sent message. The event must
+	 * also be selected if its receiver is the pid of the process with this
+	 * name, which the caller must test. */
 	bool to_name;
 };
 
@@ -47,11 +52,12 @@ struct inv_event_match {
 #define INV_EVENT_ELEMENTS 5
 
 /*
- * Make a filter. `text' is a match spec, or a selector (match/selector.h).
- * `records' defines the records in the text, and can be NULL. `bytes' is a
- * match spec in the external term format, and is borrowed. inv_event_match_text
- * refuses records, whose definitions a node does not have. Return 0,
- * INV_ENOMEM, INV_EINVAL or another error, with a message in `err'.
+ * These functions make a match spec for events. `text' is a match spec or a
+ * selector (match/selector.h). `bytes' is a match spec in the external term
+ * format, and is borrowed. `records' has the definitions of the records in the
+ * text, or is NULL. inv_event_match_text refuses records, because a node does
+ * not have their definitions. The functions return 0, INV_ENOMEM, INV_EINVAL or
+ * another error, with a message in `err'.
  */
 int inv_event_match_select(struct inv_event_match *m, const char *text,
 			   const struct inv_records *records,

@@ -60,8 +60,8 @@ static const char *name_of(const struct inv_mnode *x)
 }
 
 /*
- * Returns child `i', counted from 0. Most kinds of nodes store their last child
- * first.
+ * Returns child `i', counted from 0 in the order of the text. Most kinds of
+ * nodes have their children in reverse order.
  */
 static const struct inv_mnode *child(const struct inv_mnode *x, uint32_t i)
 {
@@ -111,8 +111,8 @@ static void list(struct explainer *e, const struct inv_mnode *x)
 }
 
 /*
- * Explains a map.  Its children are the values, the last one first, and then
- * the keys.
+ * Explains a map.  Its children are the values, the last value first, and then
+ * the keys, the last key first.
  */
 static void map(struct explainer *e, const struct inv_mnode *x)
 {

@@ -5,8 +5,9 @@
 #include "match/parse.h"
 
 /*
- * Appends an explanation of a spec, clause by clause, with guards and actions
- * written as function calls:
+ * Appends an explanation of a match spec for people. `otp' is the OTP release
+ * for which the spec was parsed. Guards and actions are shown as function
+ * calls. Example:
  *
  *	clause 1: 2 arguments: $1, b
  *	  when    $1 > 1

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 
-/* Sizes in words.  Specs that people write need a few hundred words. */
+/* Sizes of heaps, in words.  A usual match spec needs a few hundred words. */
 #define HEAP_WORDS (UINT64_C(1) << 16)
 #define HEAP_WORDS_MAX (UINT64_C(1) << 24)
 
@@ -36,7 +36,8 @@ static int make(struct inv_match *m, inv_word spec, unsigned otp,
 	return inv_match_compile(&m->prog, &m->spec, otp, &m->heap, err);
 }
 
-/* The needed size is unknown, so this tries heaps of growing size. */
+/* It is not known beforehand how large the heap must be, so this function tries
+ * larger and larger heaps. */
 int inv_match_make(struct inv_match *m, inv_word spec, unsigned otp,
 		   enum inv_match_event event, struct inv_err *err)
 {

@@ -16,15 +16,15 @@ struct inv_match {
 };
 
 /*
- * Parses and compiles the spec, whose terms are borrowed.  If it returns
- * INV_EINVAL, m->spec.diags has all errors, and `err' the first one.  Release
- * `m' even if this failed.
+ * Parses and compiles the match spec `spec' for an OTP release, and borrows its
+ * terms.  If it returns INV_EINVAL, m->spec.diags has all errors, and `err' has
+ * the first.  Release `m' even if this function fails.
  */
 int inv_match_make(struct inv_match *m, inv_word spec, unsigned otp,
 		   enum inv_match_event event, struct inv_err *err);
 void inv_match_release(struct inv_match *m);
 
-/* Allocates a heap of cap words. Returns 0 or INV_ENOMEM. */
+/* Allocates a heap of `cap' words (term/tree.h). Returns 0 or INV_ENOMEM. */
 int inv_heap_new(struct inv_heap *h, size_t cap);
 void inv_heap_free(struct inv_heap *h);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "match/parse_int.h"
 
-/* Checks the shape of all clauses, before any clause is parsed. */
+/* Checks before parsing that the spec is a list of tuples of three elements,
+ * and that the head of each is no improper list. */
 static bool check_shape(struct inv__parser *p, inv_word spec)
 {
 	inv_word l, head;

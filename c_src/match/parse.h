@@ -7,12 +7,12 @@
 #include "match/program.h"
 
 /*
- * The syntax tree of a match spec. Heads remain terms, with numbered variables;
- * guards and bodies become nodes.
+ * The syntax tree of a match spec. A clause's head stays a term, in which
+ * variables have numbers. Guards and bodies become nodes.
  */
 enum inv_node_kind {
-	INV_NODE_CONST,	   /* term; also for lists, tuples and maps that contain
-			      only constants */
+	INV_NODE_CONST,	   /* `term' is a constant; it can be a list, tuple or
+			      map that contains only constants */
 	INV_NODE_VAR,	   /* op is the variable's number */
 	INV_NODE_ARGS,	   /* '$_' */
 	INV_NODE_BINDINGS, /* '$$' */
@@ -20,11 +20,11 @@ enum inv_node_kind {
 	INV_NODE_ANDALSO,  /* the children are the arguments */
 	INV_NODE_ORELSE,
 	/*
-	 * the children of this kind and of the kinds below are in reverse
-	 * order, because the VM evaluates the last child first
+	 * From here on, the children are in reverse order, because the VM
+	 * evaluates the last argument or element first.
 	 */
 	INV_NODE_TUPLE,
-	INV_NODE_MAP, /* the children are the values, then the keys */
+	INV_NODE_MAP, /* the children are all values, and then all keys */
 	INV_NODE_AND,
 	INV_NODE_OR,
 	INV_NODE_CALL, /* op is of enum inv_match_fn */
@@ -54,10 +54,11 @@ struct inv_clause {
 	enum inv_head_kind head;
 	uint32_t n_args;      /* number of patterns, for LIST and PREFIX */
 	const inv_word *args; /* the patterns; for WHOLE, the variable */
-	/* the first of the guards, which are siblings */
+	/* The first guard and the first expression of the body. `next' leads to
+	 * the others. */
 	struct inv_mnode *guard;
 	struct inv_mnode *body;
-	uint64_t bound[INV_MATCH_VARS / 64]; /* set of the variables that the
+	uint64_t bound[INV_MATCH_VARS / 64]; /* a bit for each variable that the
 						head binds */
 };
 
@@ -75,7 +76,7 @@ struct inv_spec {
 	struct inv_clause *clauses;
 	uint32_t n_clauses;
 	uint32_t n_vars;
-	/* the numbers N of the variables '$N', ascending */
+	/* variable i is '$N', where N is names[i]; in ascending order */
 	uint32_t names[INV_MATCH_VARS];
 	struct inv_diags diags;
 };
@@ -85,12 +86,12 @@ struct inv_spec {
 
 /*
  * Parses a match spec for an OTP release.  Takes all memory from `heap'.  The
- * result refers to terms of `spec'.  Returns 0, or:
+ * result points to terms of `spec'.  Returns 0, or:
  *
- *	INV_EINVAL	the spec is wrong: s->diags has the errors, in the
- *			words of the VM
- *	INV_ETOOBIG	heap is full, or there are more than INV_MATCH_VARS
- *			variables; err has the reason
+ *	INV_EINVAL	the spec is wrong; s->diags has the errors, with the
+ *			VM's texts
+ *	INV_ETOOBIG	`heap' is full, or the spec has more than
+ *			INV_MATCH_VARS variables; `err' has the reason
  */
 int inv_spec_parse(struct inv_spec *s, inv_word spec, unsigned otp,
 		   enum inv_match_event event, struct inv_heap *heap,
@@ -99,7 +100,8 @@ int inv_spec_parse(struct inv_spec *s, inv_word spec, unsigned otp,
 /* Returns N if `t' is the atom '$N', or -1 if `t' is not a variable. */
 int64_t inv_match_variable(inv_word t);
 
-/* Returns the index of the variable `t' in s->names, or -1. */
+/* Returns the index of the variable `t' in s->names, or -1 if `t' is not a
+ * variable of the spec. */
 int inv_spec_var(const struct inv_spec *s, inv_word t);
 
 static inline bool inv_clause_binds(const struct inv_clause *c, unsigned var)

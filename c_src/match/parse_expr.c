@@ -24,8 +24,8 @@ static struct inv_mnode *constant(struct inv__parser *p, inv_word t)
 }
 
 /*
- * Parses `t' and appends it to the children of `x'. Returns true if it is a
- * constant.
+ * Parses `t' and appends the node to the children of `x'. Returns true if the
+ * node is a constant.
  */
 static bool append(struct inv__parser *p, struct inv_mnode *x,
 		   struct inv_mnode ***last, inv_word t)
@@ -121,8 +121,8 @@ static struct inv_mnode *map_expr(struct inv__parser *p, const inv_word *b)
 }
 
 /*
- * Makes a node for the tuple `b'.  Its arguments are the elements from the
- * second on.
+ * Makes a node for the function or action that the tuple `b' calls.  The
+ * elements of `b' from the second on are its arguments.
  */
 static struct inv_mnode *with_args(struct inv__parser *p,
 				   enum inv_node_kind kind, unsigned op,
@@ -187,8 +187,8 @@ static struct inv_mnode *act_expr(struct inv__parser *p, int act, inv_word t)
 	}
 	if (n < a->min || n > a->max) {
 		/*
-		 * As in the VM, this error shows the action's name as it is in
-		 * specs; other errors show a->told.
+		 * As in the VM, this message shows the name that match specs
+		 * use for the action, a->name. Other messages show a->told.
 		 */
 		inv__parse_wrong(p, texts[a->text], t, 0, a->name);
 		return NULL;

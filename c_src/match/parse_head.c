@@ -29,8 +29,8 @@ int64_t inv_match_variable(inv_word t)
 }
 
 /*
- * Returns the index of the variable $v in s->names, or the index at which to
- * insert it.
+ * Returns the index of the variable '$v' in s->names. If s->names does not have
+ * it, returns the index at which to insert it.
  */
 static uint32_t place_of(const struct inv_spec *s, int64_t v)
 {
@@ -58,8 +58,8 @@ int inv_spec_var(const struct inv_spec *s, inv_word t)
 typedef void head_fn(struct inv__parser *p, inv_word t);
 
 /*
- * Calls `fn' for each atom in `t' that may be a variable.  Keys of maps cannot
- * be variables.
+ * Calls `fn' for each atom in `t' that can be a variable, which is each atom
+ * that is no key of a map.
  */
 static void each_atom(struct inv__parser *p, inv_word t, head_fn *fn)
 {
@@ -160,7 +160,8 @@ static bool check_keys(struct inv__parser *p, inv_word t)
 	return ok;
 }
 
-/* Parses the patterns of a list. */
+/* Copies the elements of the list `t' to c->args, as the patterns of the
+ * head. */
 static void list_patterns(struct inv__parser *p, struct inv_clause *c,
 			  inv_word t)
 {
@@ -175,7 +176,7 @@ static void list_patterns(struct inv__parser *p, struct inv_clause *c,
 		*w++ = inv_cons(l)[0];
 }
 
-/* The arguments may be a tuple instead of a list. */
+/* A head may be a tuple of patterns instead of a list. */
 bool inv__parse_head(struct inv__parser *p, struct inv_clause *c, inv_word t)
 {
 	const inv_word *tuple = inv_box_of(t, INV_BOX_TUPLE);

@@ -13,20 +13,22 @@
  * 24 an operand `a'.
  *
  * All jumps go forward, so a program always ends. At each instruction the
- * height of the stack is fixed. The verifier checks it once, so nothing is
- * checked at run time. Programs are independent of the representation of terms,
- * except for their constants (run_body.inc).
+ * height of the stack is the same in every run. The verifier checks the program
+ * once, so the interpreter checks neither jumps nor stack. Except for its
+ * constants, a program does not depend on how terms are represented. The
+ * interpreter (run_body.inc) is compiled twice: for trees (term/tree.h), and
+ * for the VM's own terms.
  *
  * In a head or guard, "fail" means that the program continues with the next
  * clause; after the last clause it ends without a match.  In a body, an
  * expression that fails has the result 'EXIT'.
  *
- * The columns are: code, name, effect. "x y -> z" takes y and then x from the
- * stack, and pushes z.
+ * The columns are: code, name, effect. In the effects, "x y -> z" means that
+ * the instruction pops y and then x from the stack, and pushes z.
  */
 #define INV_MATCH_OPS(X)                                                       \
 	X(1, CLAUSE, "a clause begins; on failure go on at a, unless it is 0") \
-	/* heads: the stack has the terms that are still to be matched */      \
+	/* heads: the stack has the terms that were not matched yet */         \
 	X(2, ARITY, "fail unless there are a arguments; -> all of them")       \
 	X(3, PREFIX, "fail unless there are a or more; -> the first a")        \
 	X(4, WHOLE, "variable a becomes the list of arguments")                \
@@ -64,7 +66,8 @@ enum inv_match_op {
 #undef INV_MATCH_ENUM
 
 /*
- * The operand of ACT: the number of an action, and how many arguments it has.
+ * The operand of ACT consists of the action (enum inv_match_act) and the number
+ * of its arguments.
  */
 #define INV_ACT(act, n) ((uint32_t)(act) << 4 | (n))
 #define INV_ACT_ID(a) ((a) >> 4)
@@ -88,8 +91,9 @@ static inline uint32_t inv_instr_a(uint32_t i)
 }
 
 /*
- * The maximum number of values on the stack, and of variables. A spec that
- * needs more is refused. (The VM has no limit for variables except memory.)
+ * The maximum number of values on the stack, and of variables. A match spec
+ * that needs more is refused. (The VM itself does not limit the number of
+ * variables.)
  */
 #define INV_MATCH_STACK 1024u
 #define INV_MATCH_VARS 1024u
@@ -108,11 +112,11 @@ struct inv_match_prog {
 
 /*
  * Verifies a program and sets n_stack. Every instruction and operand must be
- * valid. Jumps must go forward, to an instruction with the same stack height.
- * Variables must be bound before use. The stack must neither underflow nor
- * exceed its limit. Returns INV_EDAMAGED with the reason if the program is
- * invalid. The caller must ensure that n_code and n_consts are right and
- * constants are terms.
+ * valid. A jump must go forward, to an instruction that expects the stack
+ * height of the jump. Variables must be bound before use. The stack must
+ * neither underflow nor exceed its limit. Returns INV_EDAMAGED with the reason
+ * if the program is invalid. Not verified: n_code and n_consts must be right,
+ * and constants must be terms.
  */
 int inv_match_verify(struct inv_match_prog *p, struct inv_err *err);
 

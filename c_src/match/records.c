@@ -76,8 +76,9 @@ struct inv_record_field *inv_record_add_field(struct inv_record_def *r,
 
 /* --- header files --------------------------------------------------------- */
 
-/* Returns the place after the comment, string, quoted atom, character, or the
- * single character at p. */
+/* Returns the place after the token at p, which is a comment, a string, a
+ * quoted atom or a character such as $a. Any other character counts as a
+ * token. */
 static const char *skip(const char *p)
 {
 	char quote = *p;
@@ -111,8 +112,9 @@ static bool is_name_char(char c)
 }
 
 /*
- * Reads an atom.  Sets *len to the length of its name, at the returned place.
- * Returns NULL if there is no atom, or if it has escapes.
+ * Reads an atom at *p, and moves *p after it.  Returns a pointer to its name,
+ * without quotes, and sets *len to the name's length.  Returns NULL if there is
+ * no atom at *p, or if it has escapes.
  */
 static const char *atom(const char **p, size_t *len)
 {
@@ -135,8 +137,8 @@ static const char *atom(const char **p, size_t *len)
 	return from;
 }
 
-/* Skips the default and the type of a field, up to a comma or the bracket that
- * ends the fields. */
+/* Skips the default value and the type of a field. Returns the place of the
+ * comma or the bracket that ends the field. */
 static const char *skip_value(const char *p)
 {
 	int depth = 0;
@@ -188,7 +190,7 @@ static int fields(struct inv_record_def *r, const char *p, struct inv_err *err)
 	}
 }
 
-/* Parses a record from its name on. */
+/* Parses a record definition. p points to the record's name. */
 static int record(struct inv_records *rs, const char *p, struct inv_err *err)
 {
 	struct inv_record_def *r;
@@ -211,7 +213,7 @@ static int record(struct inv_records *rs, const char *p, struct inv_err *err)
 	return fields(r, p, err);
 }
 
-/* Returns the place after "-record(", or NULL. */
+/* Returns the place after "-record(", or NULL if p does not begin with it. */
 static const char *is_record(const char *p)
 {
 	if (*p != '-')
@@ -234,7 +236,8 @@ int inv_records_parse(struct inv_records *rs, const char *text,
 
 		if (name)
 			rc = record(rs, name, err);
-		/* A form ends with a full stop; -ifdef and others are forms. */
+		/* A full stop ends a form. Directives such as -ifdef are forms,
+		 * too. */
 		begins = *p == '.' && (!p[1] || strchr(" \t\r\n%", p[1]));
 		p = skip_space(skip(p));
 	}

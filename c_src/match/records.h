@@ -8,9 +8,9 @@
 #include "base/err.h"
 
 /*
- * Definitions of records. A selector can contain a record such as #order{id =
- * 7}; the definition says which elements the tuple has. A struct of zeros has
- * no definitions.
+ * Definitions of Erlang's records. A selector can contain a record such as
+ * #order{id = 7}; the definition says which element of the tuple is `id'. A
+ * struct of zeros has no definitions.
  */
 struct inv_record_field {
 	char *name; /* UTF-8 */
@@ -19,7 +19,8 @@ struct inv_record_field {
 
 struct inv_record_def {
 	struct inv_record_def *next;
-	char *module; /* where it is defined; NULL: in a header file */
+	char *module; /* the module that defines the record; NULL: a header file
+			 does */
 	char *name;
 	struct inv_record_field *fields;
 	size_t n;
@@ -32,8 +33,9 @@ struct inv_records {
 void inv_records_release(struct inv_records *rs);
 
 /*
- * Add a record without fields, whose name is of `len' bytes, and a field to it.
- * Return NULL if there is no memory.
+ * inv_records_add adds a record without fields; inv_record_add_field adds a
+ * field to a record. The names have `len' bytes. Both functions return NULL if
+ * there is no memory.
  */
 struct inv_record_def *inv_records_add(struct inv_records *rs,
 				       const char *module, const char *name,
@@ -43,16 +45,17 @@ struct inv_record_field *inv_record_add_field(struct inv_record_def *r,
 
 /*
  * Adds the records that the text of a header file defines.  Conditions such as
- * -ifdef are ignored, and macros are not expanded.  Returns 0; INV_ENOMEM;
- * INV_EINVAL with the record and the reason.
+ * -ifdef are ignored, and macros are not expanded.  Returns 0, INV_ENOMEM, or
+ * INV_EINVAL with a message that names the record and the reason.
  */
 int inv_records_parse(struct inv_records *rs, const char *text,
 		      struct inv_err *err);
 
 /*
- * Finds the record called `name' that `module' or a header file defines, or, if
- * `any' is true, any other module. Returns NULL if there is no such record or,
- * with *twice set to true, if there are different definitions.
+ * Finds the definition of the record `name' in `module' or in a header file. If
+ * `any' is true, and neither defines the record, searches all other modules,
+ * too. Returns NULL if there is no definition. If there are different
+ * definitions, sets *twice to true and returns NULL.
  */
 const struct inv_record_def *inv_records_find(const struct inv_records *rs,
 					      const char *module,

@@ -8,14 +8,14 @@
 
 #define ARITY_MAX 0xffffffu /* the highest arity of a tuple */
 
-/* A key in the form in which keys are compared. */
+/* A key in lower case and without - and _, as keys are compared. */
 struct key {
 	size_t len;
 	uint8_t bytes[INV_REDACT_KEY_MAX + 1];
 };
 
 /*
- * Makes a key of a name: lower case, without - and _. Returns false if the
+ * Converts a name to the form in which keys are compared. Returns false if the
  * name is too long for a key.
  */
 static bool normal(struct key *key, const uint8_t *name, size_t len)
@@ -139,8 +139,7 @@ struct reader {
 	const char *p;
 	const char *end;
 	const char *rule; /* where the rule begins in the text */
-	bool unknown;	  /* a rule for a record without a definition is
-			     accepted */
+	bool unknown;	  /* accept rules for a record without a definition */
 };
 
 static int fail(struct reader *in, const char *why)
@@ -149,7 +148,7 @@ static int fail(struct reader *in, const char *why)
 	unsigned open = 0;
 	int len;
 
-	/* A comma in parentheses does not end the rule. */
+	/* The message shows the rule. A comma in brackets does not end it. */
 	for (; end < in->end && (open || *end != ','); end++)
 		if (*end == '(' || *end == '{')
 			open++;
@@ -166,7 +165,7 @@ static void skip_space(struct reader *in)
 		in->p++;
 }
 
-/* Skips the text if it comes next, with the space around it. */
+/* If `text' comes next, skips it and the space around it, and returns true. */
 static bool take(struct reader *in, const char *text)
 {
 	size_t n = strlen(text);
@@ -185,7 +184,8 @@ static bool at_end(struct reader *in)
 	return in->p == in->end || *in->p == ',';
 }
 
-/* Reads a name: characters in quotes, or others than those of `stop'. */
+/* Reads a name. If it is not in quotes, it ends before the first character that
+ * is in `stop'. */
 static bool get_name(struct reader *in, const char *stop,
 		     struct inv_redact_name *name)
 {
@@ -225,7 +225,8 @@ static bool get_number(struct reader *in, uint32_t most, uint32_t *n)
 	return in->p > from;
 }
 
-/* Stores a name, after `before', and sets *at to its offset. */
+/* Stores the text `before' and a name, joined, in r->text, and sets *at to the
+ * offset. */
 static int store(struct reader *in, const char *before,
 		 struct inv_redact_name name, uint16_t *at)
 {
@@ -281,7 +282,8 @@ static int add_key(struct reader *in, struct inv_redact_name name)
 
 /* --- records -------------------------------------------------------------- */
 
-/* Returns the rule for the same arities of the same record, or NULL. */
+/* Returns the rule for the record `tag' with exactly this arity and this `to',
+ * or NULL if there is none. */
 static struct inv_redact_record *same_record(struct inv_redact *r,
 					     struct inv_redact_name tag,
 					     uint32_t arity, uint32_t to)
@@ -374,8 +376,8 @@ static bool field_number(const struct inv_record_def *def,
 }
 
 /*
- * Parses #user.password or #user{password, token}; `dot' is true for
- * #user.password.
+ * Parses the rest of #user.password, if `dot' is true, or of #user{password,
+ * token}.
  */
 static int record_by_name(struct reader *in, struct inv_redact_name tag,
 			  bool dot)
@@ -411,7 +413,8 @@ static int record_by_name(struct reader *in, struct inv_redact_name tag,
 	return def && !rc ? add_record(in, tag, 2, ARITY_MAX, 0) : rc;
 }
 
-/* Reads the definition (id, password), without its first character. */
+/* Reads the definition (id, password) of a record, after its "(". Sets *keys to
+ * the set of the fields whose names are keys. */
 static int get_definition(struct reader *in, uint32_t *arity,
 			  inv_redact_set *keys)
 {
@@ -429,18 +432,20 @@ static int get_definition(struct reader *in, uint32_t *arity,
 	return take(in, ")") ? 0 : fail(in, ") is expected");
 }
 
-/* Adds rules for later versions of a record: those with more fields than the
- * largest version with a key. Rules for fewer fields would also hide tuples
- * that are only messages, such as {user, Name}. */
+/* Adds a rule for versions of a record that are loaded later and have more
+ * fields than `largest', the arity of the largest known version with a key. A
+ * rule for fewer fields would also redact tuples that are no records, such as
+ * the message {user, Name}. */
 static int add_growth(struct reader *in, struct inv_redact_name tag,
 		      uint32_t largest)
 {
 	return add_record(in, tag, largest + 1, largest + INV_REDACT_GROWTH, 0);
 }
 
-/* #user(id, password)(id, name, password). A definition without a key makes a
- * rule only if another definition has a key: then the rule protects tuples of
- * this definition from being redacted like a later version. */
+/* Parses the rest of #user(id, password)(id, name, password). If at least one
+ * definition has a key, each definition becomes a rule, even a definition
+ * without a key: its tuples then have a rule of their own, and are not redacted
+ * like those of a later version. */
 static int record_by_definitions(struct reader *in, struct inv_redact_name tag)
 {
 	const char *from = in->p;
@@ -547,7 +552,7 @@ static int get_args(struct reader *in, struct inv_redact_function *f)
 	return take(in, ")") ? 0 : fail(in, ") is expected");
 }
 
-/* Reads what follows M:F. */
+/* Reads the part of a rule after M:F: arguments, an arity or a result. */
 static int get_what(struct reader *in, struct inv_redact_function *f)
 {
 	uint32_t arity;
@@ -601,7 +606,7 @@ static int add_function(struct reader *in, const char *before,
 	return rc;
 }
 
-/* Splits Shop.Cart.add, a name of Elixir, before its last part. */
+/* Splits a name of Elixir, such as Shop.Cart.add, at its last dot. */
 static bool split(struct inv_redact_name whole, struct inv_redact_name *module,
 		  struct inv_redact_name *function)
 {
@@ -614,7 +619,8 @@ static bool split(struct inv_redact_name whole, struct inv_redact_name *module,
 	return module->len && function->len;
 }
 
-/* The prefix of a module's name: Elixir writes it without. */
+/* Returns the text that is missing before a module's name: "Elixir." if it is
+ * written as in Elixir, otherwise "". */
 static const char *prefix(struct inv_redact_name module)
 {
 	return module.bytes[0] >= 'A' && module.bytes[0] <= 'Z' &&
@@ -697,7 +703,8 @@ int inv_redact_parse(struct inv_redact *r, const char *text, size_t len,
 	return rc;
 }
 
-/* Appends #'tag'/arity.n for each field, and #'tag'/from-to. */
+/* Appends the rules for records as text: #'tag'/arity.n for each redacted
+ * field, and #'tag'/from-to for a range of arities. */
 static void put_records(struct inv_buf *out, const struct inv_redact *r)
 {
 	const char *sep = "";

@@ -11,43 +11,49 @@
 #include "match/records.h"
 
 /*
- * Rules that say which values are redacted: a mark replaces them (abi/term.h,
- * enum inv_redacted). The tracer applies the rules while it records, and `inviso
- * merge' when it reads a log. Rules are text, separated by commas:
+ * Rules that say which values are redacted. A mark replaces a redacted value
+ * (abi/term.h, enum inv_redacted). The tracer applies the rules while it
+ * records, and `inviso merge' when it reads a log. Rules are text, separated by
+ * commas. Each line shows a rule and what it redacts:
  *
- *	all			all data; the shapes of terms remain
- *	none			removes the rules before it
- *	default			well-known keys (INV_REDACT_DEFAULT)
- *	password, *token*	values of this key, in maps, {Key,Value} and
- *				[Key | Value]
+ *	all			all data; only the shapes of terms remain
+ *	none			nothing: it cancels all rules before it
+ *	default			the values of well-known keys
+ *				(INV_REDACT_DEFAULT)
+ *	password, *token*	the values of these keys in maps, {Key,Value}
+ *				and [Key | Value]
  *	#user.password		a field of a record; also #user{password,token}
- *	#user/4.3		the same without a definition: the third element
- *				of a tuple {user,_,_,_}
- *	#user/5-8		all elements but the tag of a tuple {user, ...} of 5
- *				to 8 elements, unless a rule names its arity
- *	#user(id,password)	a definition of the record: the fields whose names
- *				are keys by the rules before it; more definitions
- *				in parentheses can follow. Sessions make such rules
+ *	#user/4.3		the same without a definition of the record: the
+ *				third element of a tuple {user,_,_,_}
+ *	#user/5-8		all elements except the tag, of tuples
+ *				{user, ...} with 5 to 8 elements. If a rule such
+ *				as #user/6.3 exists, it alone applies to tuples
+ *				with 6 elements
+ *	#user(id,password)	a definition of the record: the fields whose
+ *				names are keys by the rules before this rule.
+ *				More definitions in parentheses can follow.
+ *				Sessions make such rules
  *	shop:login(_, -)	the second argument of the function
- *	shop:login(_) -> -	its result
+ *	shop:login(_) -> -	the function's result
  *	shop:login/1, shop:login  all arguments, and the result
  *
- * A key is an atom, a binary or a string. Keys are compared without regard to
- * case, and without their characters - and _. A star in a key, or in the names of
- * module and function, stands for any characters. Other characters can be in
- * quotes: 'x:y'. Names of Elixir are written as there: Shop.Cart.add/2.
+ * A key is an atom, a binary or a string. When keys are compared, upper and
+ * lower case are equal, and the characters - and _ are ignored. A star in a
+ * key, or in the name of a module or function, stands for any number of
+ * characters. A name with special characters is written in quotes: 'x:y'. Names
+ * of Elixir are written as in Elixir: Shop.Cart.add/2.
  *
- * The struct has no pointers and allocates nothing. Reading it takes no lock.
+ * The struct has no pointers and allocates nothing, so readers need no lock.
  */
 #define INV_REDACT_RULES 524288 /* the most bytes of the rules' text */
 #define INV_REDACT_TEXT 32768	/* the most bytes of names in all rules */
 #define INV_REDACT_KEYS 512	/* the most keys */
 #define INV_REDACT_OTHERS 64	/* the most functions */
-#define INV_REDACT_RECORDS 1024 /* the most arities of records */
+#define INV_REDACT_RECORDS 1024 /* the most rules for arities of records */
 #define INV_REDACT_KEY_MAX \
 	255		    /* the most bytes of a key; no rule matches
 				 * longer keys */
-#define INV_REDACT_GROWTH 4 /* fields that a new version can add */
+#define INV_REDACT_GROWTH 4 /* fields that a new version of a record can add */
 
 #define INV_REDACT_DEFAULT                                           \
 	"password,passwd,passphrase,password_hash,secret,"           \
@@ -58,8 +64,8 @@
 	"auth_token,session_token,authorization,"                    \
 	"proxy_authorization,cookie,set_cookie"
 
-/* A set of elements of a tuple, or of arguments: bit n is for the n-th from 0.
- * The last bit is also for all further elements. */
+/* A set of elements of a tuple, or of arguments. Bit n stands for element n,
+ * counted from 0. Bit 63 stands for element 63 and all elements after it. */
 typedef uint64_t inv_redact_set;
 
 static inline bool inv_redact_has(inv_redact_set set, uint32_t n)
@@ -68,18 +74,20 @@ static inline bool inv_redact_has(inv_redact_set set, uint32_t n)
 }
 
 struct inv_redact_function {
-	uint16_t module, function; /* offsets in `text' of two wildcards */
+	uint16_t module, function; /* wildcards for the names, as offsets in
+				    * `text' */
 	int16_t arity;		   /* -1: all arities */
 	bool result;
 	inv_redact_set args;
 };
 
 struct inv_redact_record {
-	uint16_t tag; /* offset in `text' */
-	uint32_t arity;
-	/* 0: the rule is for this arity. Otherwise the rule is for all arities
-	 * from this one up to `to' that have no rule of their own: a version of
-	 * the record that was loaded later. */
+	uint16_t tag;	/* the record's name, as an offset in `text' */
+	uint32_t arity; /* the number of elements of the tuple, with the tag */
+	/* 0: the rule is for tuples with `arity' elements. Otherwise it is for
+	 * tuples with `arity' to `to' elements for which there is no rule with
+	 * 0 here. Such tuples can come from a version of the record that is
+	 * loaded later. */
 	uint32_t to;
 	inv_redact_set fields;
 };
@@ -88,8 +96,9 @@ struct inv_redact {
 	bool all;
 	uint16_t n_keys, n_globs, n_functions, n_records;
 	uint16_t text_len;
-	/* The first and the last characters of all keys without stars, and the
-	 * first characters of those of each length, as sets of bits. */
+	/* Sets of the low five bits of characters of keys without stars: of the
+	 * first character of all these keys; of the last character of all these
+	 * keys; of the first character of the keys of each length. */
 	uint32_t firsts, lasts;
 	uint32_t first[64];
 	uint16_t keys[INV_REDACT_KEYS];	 /* keys without stars, as offsets in
@@ -102,30 +111,31 @@ struct inv_redact {
 };
 
 /*
- * Adds the rules in text, of len bytes, to r; a struct of zeros has no rules.
- * `records' has the definitions of records, or is NULL. Returns 0, or INV_EINVAL
- * or INV_ETOOBIG with a message.
+ * Adds the rules in the len bytes of `text' to *r. A struct of zeros has no
+ * rules. `records' has the definitions of records, or is NULL. Returns 0, or
+ * INV_EINVAL or INV_ETOOBIG with a message.
  */
 int inv_redact_parse(struct inv_redact *r, const char *text, size_t len,
 		     const struct inv_records *records, struct inv_err *err);
 
 /*
- * Checks the first rule of the text, which a node will read, and appends it to
- * out. If `records' defines a record, its rule is appended with numbers;
- * otherwise the node has to find the definition. Moves *text behind the rule
- * and its comma. Returns 0; INV_END if there is no rule; INV_EINVAL or
- * INV_ETOOBIG with a message; INV_ENOMEM.
+ * Checks the first rule of *text and appends it to *out, as a command sends it
+ * to a node. If the rule names a record that `records' defines, appends the
+ * rule in the form with numbers, #user/4.3; otherwise the node must find the
+ * definition. Moves *text after the rule and its comma. Returns 0; INV_END if
+ * there is no rule; INV_EINVAL or INV_ETOOBIG with a message; or INV_ENOMEM.
  */
 int inv_redact_next(const char **text, const struct inv_records *records,
 		    struct inv_buf *out, struct inv_err *err);
 
 /*
- * Redacts the fields of the records called `name' whose names are keys. Returns 0,
- * or INV_ETOOBIG with a message.
+ * Adds rules for the records called `name' in `records': their fields whose
+ * names are keys are redacted. Returns 0, or INV_ETOOBIG with a message.
  */
 int inv_redact_learn(struct inv_redact *r, const struct inv_records *records,
 		     const char *name, struct inv_err *err);
 
+/* Returns true if there is at least one rule. */
 static inline bool inv_redact_any(const struct inv_redact *r)
 {
 	return r->all || r->n_keys || r->n_globs || r->n_functions ||
@@ -133,8 +143,9 @@ static inline bool inv_redact_any(const struct inv_redact *r)
 }
 
 /*
- * Returns false for most names that are no key: an early answer, without a call.
- * The low five bits of a letter do not depend on its case.
+ * A fast test before inv_redact_key. Returns true for all keys, and false for
+ * most other names. It compares the low five bits of letters, which do not
+ * depend on upper and lower case.
  */
 static inline bool inv_redact_may_be_key(const struct inv_redact *r,
 					 const uint8_t *name, size_t len)
@@ -150,11 +161,12 @@ static inline bool inv_redact_may_be_key(const struct inv_redact *r,
 	return r->firsts >> (a & 31) & r->lasts >> (z & 31) & 1;
 }
 
-/* Returns true if the values of the key are redacted. */
+/* Returns true if `name' is a key whose values are redacted. */
 bool inv_redact_key(const struct inv_redact *r, const uint8_t *name,
 		    size_t len);
 
-/* The verdict of the rules on a name, without regard to arities and modules. */
+/* inv_redact_atom returns a set of these flags: what a name can be for the
+ * rules, whatever the arity and the module are. */
 enum inv_redact_verdict {
 	INV_REDACT_IS_KEY = 1,
 	INV_REDACT_IS_FUNCTION = 2, /* a function of that name has a rule */
@@ -181,7 +193,8 @@ bool inv_redact_calls(const struct inv_redact *r,
 		      const struct inv_redact_name name[2], uint32_t arity,
 		      struct inv_redact_call *call);
 
-/* Returns the redacted elements of a tuple {Tag, ...}. */
+/* Returns the set of redacted elements of a tuple {Tag, ...} with `arity'
+ * elements. */
 inv_redact_set inv_redact_fields(const struct inv_redact *r,
 				 struct inv_redact_name tag, uint32_t arity);
 

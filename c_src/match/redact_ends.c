@@ -5,8 +5,8 @@ struct inv_redact_end {
 	const uint8_t *begin;
 	const uint8_t *end; /* the byte after the container; NULL: the
 			       container is still open */
-	size_t around;	    /* the number of the container around this
-			     * container, plus 1 */
+	size_t around;	    /* 1 + the index of the container around this
+			     * container; 0: there is none */
 	uint32_t depth;
 };
 
@@ -58,15 +58,15 @@ static bool opens(const struct inv_token *tok)
 	       tok->kind == INV_TOK_MAP;
 }
 
-/* Reads the term at p, and keeps the ends of its containers. The list in an
- * APPLY has no bytes of its own, and begins at its first element, so its end is
- * not kept. */
+/* Reads the term at p, and stores where its containers end. The list of
+ * arguments in an APPLY is not stored: it has no code byte, so it begins where
+ * its first element begins. */
 static const uint8_t *read_term(struct inv_redact_ends *ends,
 				struct inv_cursor *c, const uint8_t *p)
 {
 	struct inv_redact_end new = { 0 };
 	struct inv_token tok;
-	size_t open = 0; /* the number of the innermost container, plus 1 */
+	size_t open = 0; /* 1 + the index of the innermost open container */
 
 	do {
 		new.begin = p + inv_cursor_offset(c);

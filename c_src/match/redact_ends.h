@@ -6,14 +6,16 @@
 #include "term/cursor.h"
 
 /*
- * Remembers where containers end. A rule for a function looks at the last
- * element of a tuple before it decides about the first element. Without this
- * memory, each level of nesting would be skipped again.
+ * Remembers where containers of packed terms end. The end of a term is needed
+ * often: for a function's rule, the last element of a tuple {M,F,A} is read
+ * before the first is copied. Without this memory, the elements of a container
+ * would be read again for each container around them.
  */
 struct inv_redact_ends {
-	struct inv_buf found; /* of struct inv_redact_end, in order */
-	const uint8_t *until; /* where the last term that was read ends */
-	uint64_t n_read;      /* bytes that were read for skips */
+	struct inv_buf found; /* an array of struct inv_redact_end, in the order
+			       * of the containers */
+	const uint8_t *until; /* end of the outermost term that was read last */
+	uint64_t n_read;      /* how many bytes were read to find ends */
 };
 
 /* Forgets all containers. */
@@ -21,9 +23,9 @@ void inv_redact_ends_reset(struct inv_redact_ends *ends);
 void inv_redact_ends_release(struct inv_redact_ends *ends);
 
 /*
- * Returns the place after the packed term at p, or NULL if the term is invalid.
- * Reads the term with the cursor only if this function was not called before
- * for the term or for a term around it. So call it for the outer term first.
+ * Returns a pointer to the byte after the packed term at p, or NULL if the term
+ * is invalid. Reads the term with the cursor only at the first call for the
+ * term or for a term around it. So call it for the outermost term first.
  */
 const uint8_t *inv_redact_after(struct inv_redact_ends *ends,
 				struct inv_cursor *cursor,

@@ -5,10 +5,12 @@
 
 #include "base/varint.h"
 
-/* More than a tracer's INV_ENCODE_DEPTH. Each level takes a frame. */
+/* The deepest nesting that is copied. It is more than INV_ENCODE_DEPTH, the
+ * deepest nesting that a tracer records. copy_term recurses for each level. */
 #define DEPTH_MAX 200
 
-/* How many entries of a stack trace are checked (nif/redact.c). */
+/* How many entries of a list are checked for being a stack trace; as in
+ * nif/redact.c. */
 #define STACK_MAX 16
 
 #define HIDDEN                                           \
@@ -20,7 +22,7 @@ static int copy_term(struct inv_redact_copy *x, enum inv_redact_how how,
 
 /* --- reading -------------------------------------------------------------- */
 
-/* Sets the cursor to p, and reads the first token there. */
+/* Initializes the cursor at p, and reads the first token. */
 static int look(const struct inv_redact_copy *x, const uint8_t *p,
 		struct inv_token *tok)
 {
@@ -35,7 +37,8 @@ static const uint8_t *after(const struct inv_redact_copy *x, const uint8_t *p)
 	return inv_redact_after(x->ends, x->cursor, x->dict, p, x->end);
 }
 
-/* Returns the name of the atom at p, of length 0 if there is no atom. */
+/* Returns the name of the atom at p. `bytes' is NULL if there is no atom at
+ * p. */
 static struct inv_redact_name atom_at(const struct inv_redact_copy *x,
 				      const uint8_t *p)
 {
@@ -53,8 +56,8 @@ static struct inv_redact_name atom_at(const struct inv_redact_copy *x,
 	return (struct inv_redact_name){ e->bytes, e->len };
 }
 
-/* If there is a tuple at p, sets its arity and returns the place of its first
- * element; otherwise returns NULL. */
+/* If there is a tuple at p, sets *arity and returns a pointer to the tuple's
+ * first element. Otherwise returns NULL. */
 static const uint8_t *tuple_at(const struct inv_redact_copy *x,
 			       const uint8_t *p, uint32_t *arity)
 {
@@ -94,7 +97,8 @@ static uint8_t *put_utf8(uint8_t *w, uint32_t c)
 	return w;
 }
 
-/* Returns true if the list, or the string in tok, is a key that has a rule. */
+/* Returns true if the list that begins with tok is the text of a redacted
+ * key. */
 static bool is_string_key(const struct inv_redact_copy *x,
 			  const struct inv_token *tok)
 {
@@ -119,7 +123,7 @@ static bool is_string_key(const struct inv_redact_copy *x,
 	       inv_redact_key(x->rules, name, (size_t)(w - name));
 }
 
-/* Returns true if the term at p is a key that has a rule. */
+/* Returns true if the term at p is a key whose values are redacted. */
 static bool is_key(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	struct inv_token tok = { 0 };
@@ -190,7 +194,7 @@ static uint64_t type_of(const struct inv_token *tok)
 					 cuts[tok->cut];
 }
 
-/* Writes a mark in the place of the next term. */
+/* Skips the next term, and writes a mark instead. */
 static int hide(struct inv_redact_copy *x)
 {
 	const uint8_t *next = after(x, x->p);
@@ -213,7 +217,8 @@ static int hide(struct inv_redact_copy *x)
 	return 0;
 }
 
-/* If a CUT is next, copies it, sets *cut and returns true. */
+/* If a CUT is next, copies it, sets *rc to 0 or INV_EDAMAGED, and returns
+ * true. */
 static bool take_cut(struct inv_redact_copy *x, int *rc)
 {
 	uint64_t n;
@@ -239,7 +244,8 @@ static bool rules_of(const struct inv_redact_copy *x,
 	       inv_redact_calls(x->rules, name, arity, call);
 }
 
-/* Counts the elements of the list at p, or reads an arity. */
+/* Returns the arity of a function from the term at p, which is the arity itself
+ * or the list of arguments. */
 static uint32_t arity_at(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	struct inv_token tok;
@@ -268,8 +274,9 @@ static uint32_t arity_at(const struct inv_redact_copy *x, const uint8_t *p)
 	return n;
 }
 
-/* The rules of a function in a tuple {M, F, Args | Arity, ...} with its elements
- * at p. */
+/* The elements of a tuple {M, F, Args | Arity, ...} begin at p. Sets *call to
+ * what the rules redact in calls of this function. Returns true if it has a
+ * rule. */
 static bool rules_at(const struct inv_redact_copy *x, const uint8_t *p,
 		     struct inv_redact_call *call)
 {
@@ -299,8 +306,13 @@ static bool is_list(const uint8_t *p)
 }
 
 /* Returns true if the next term is redacted because of the elements before it
- * (inv_redact_passed). before[1] is the element directly before the term; NULL:
- * there is no such element. */
+ * in the same tuple or list. before[1] is the element directly before the term,
+ * before[0] the element before before[1]; NULL: there is no such element.
+ *
+ * There are two cases. before[0], before[1] and the term are M, F and Args of a
+ * function with a rule. Or before[1] is an atom M, and a rule redacts the
+ * argument of M:init/1. (inv_redact_passed of nif/redact.h makes the same
+ * test.) */
 static bool is_passed(const struct inv_redact_copy *x,
 		      const uint8_t *const before[2])
 {
@@ -334,7 +346,8 @@ static int copy_element(struct inv_redact_copy *x, const uint8_t *before[2],
 	return rc;
 }
 
-/* Copies n arguments. */
+/* Copies the n arguments of an APPLY. `set' are the arguments that are redacted
+ * as a whole. */
 static int copy_args(struct inv_redact_copy *x, uint32_t n, inv_redact_set set,
 		     enum inv_redact_how how)
 {
@@ -413,7 +426,8 @@ int inv_redact_mfa_term(struct inv_redact_copy *x, struct inv_redact_call *call)
 		}
 		return rc ? rc : take(x, x->p < x->end ? x->p + 1 : NULL);
 	}
-	/* An arity, no arguments, or arguments that are a string. */
+	/* The third element is an arity, the empty list, or a list of small
+	 * integers, which is encoded as a string. */
 	return rc ? rc :
 		    copy_term(x,
 			      *x->p >= INV_T_STRING_SMALL &&
@@ -426,7 +440,8 @@ int inv_redact_mfa_term(struct inv_redact_copy *x, struct inv_redact_call *call)
 
 /* --- containers ----------------------------------------------------------- */
 
-/* Returns true for a stack in which a function has a rule. */
+/* Returns true if the term at p is a stack trace in which at least one function
+ * has a rule. */
 static bool is_ruled_stack(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	struct inv_redact_call call;
@@ -447,7 +462,8 @@ static bool is_ruled_stack(const struct inv_redact_copy *x, const uint8_t *p)
 	return false;
 }
 
-/* Returns true if the term at p is such a stack, or a pair with it. */
+/* Returns true if the term at p is a stack trace for which is_ruled_stack is
+ * true, or a pair {_, Stack} with such a stack trace. */
 static bool has_stack(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	uint32_t arity;
@@ -458,8 +474,8 @@ static bool has_stack(const struct inv_redact_copy *x, const uint8_t *p)
 	return is_ruled_stack(x, p);
 }
 
-/* Returns true if one of the first elements of the list at p is a stack trace
- * with a function that has a rule. */
+/* Returns true if has_stack is true for at least one of the first elements of
+ * the list at p. */
 static bool list_has_stack(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	if (x->rules->n_functions == 0)
@@ -476,7 +492,8 @@ static bool list_has_stack(const struct inv_redact_copy *x, const uint8_t *p)
 	return false;
 }
 
-/* Like the function above, for the n values of a map whose pairs begin at p. */
+/* Returns true if has_stack is true for at least one of the n values of a map,
+ * whose pairs begin at p. */
 static bool map_has_stack(const struct inv_redact_copy *x, const uint8_t *p,
 			  uint64_t n)
 {
@@ -491,21 +508,26 @@ static bool map_has_stack(const struct inv_redact_copy *x, const uint8_t *p,
 	return false;
 }
 
-/* How a term beside such a stack trace is copied. */
+/* Returns how to copy the next term of a list or map that contains a stack
+ * trace with a function that has a rule. The stack trace is copied by the
+ * rules; other terms are copied as reasons, because they can contain the
+ * arguments. */
 static enum inv_redact_how beside(const struct inv_redact_copy *x)
 {
 	return has_stack(x, x->p) ? INV_REDACT_BY_RULES : INV_REDACT_REASON;
 }
 
-/* How the element i of a tuple is copied; `first' is the first element. */
+/* How the elements of a tuple are copied. */
 struct tuple {
-	inv_redact_set hidden;
-	bool reason;   /* the last element is a stack with a ruled function */
-	uint32_t tags; /* SHAPE: how many of the first elements are copied
-		        * unchanged */
+	inv_redact_set hidden; /* elements that are redacted */
+	bool reason;   /* the last element is a stack trace in which a function
+			* has a rule */
+	uint32_t tags; /* with INV_REDACT_SHAPE: so many elements at the
+			* beginning are copied unchanged */
 };
 
-/* Returns true for {http_header, _, Name, _, Value} with a name that is a key. */
+/* Returns true for a tuple {http_header, _, Name, _, Value} whose Name is a
+ * redacted key. `first' is the tuple's first element. */
 static bool is_http_header(const struct inv_redact_copy *x,
 			   const uint8_t *first)
 {
@@ -630,7 +652,7 @@ static int copy_map(struct inv_redact_copy *x, enum inv_redact_how how,
 	return rc;
 }
 
-/* Returns true for a list of integers. */
+/* Returns true if the next term is a list of integers. */
 static bool is_text(const struct inv_redact_copy *x)
 {
 	struct inv_token tok;
@@ -660,7 +682,7 @@ static int copy_list(struct inv_redact_copy *x, enum inv_redact_how how,
 		if (take_cut(x, &rc))
 			return rc;
 		if (*x->p == INV_T_TAIL) {
-			/* The value of [Key | Value] is redacted. */
+			/* In [Key | Value] the tail is the key's value. */
 			bool hidden = how == INV_REDACT_BY_RULES && last &&
 				      is_key(x, last);
 
@@ -721,9 +743,10 @@ static int copy_scalar(struct inv_redact_copy *x, enum inv_redact_how how)
 	}
 }
 
-/* Returns true if the next term, in the result of a match spec, is a redacted
- * value of the event. If not all redacted values are known, all other data
- * count as redacted. */
+/* Returns true if the next term, which is in the result of a match spec, is a
+ * value that was redacted in the event's other terms. If there were more
+ * redacted values than x->hidden has, returns true for all binaries, strings,
+ * floats and maps. */
 static bool is_again(const struct inv_redact_copy *x)
 {
 	const uint8_t *next = after(x, x->p);
@@ -784,7 +807,7 @@ int inv_redact_term(struct inv_redact_copy *x, enum inv_redact_how how)
 {
 	if (how == INV_REDACT_BY_RULES && x->rules->all)
 		how = INV_REDACT_SHAPE;
-	/* All terms in it are then known (inv_redact_after). */
+	/* Call `after' for the outermost term first (inv_redact_after). */
 	if (how != INV_REDACT_NOT && how != INV_REDACT_HIDE && !after(x, x->p))
 		return INV_EDAMAGED;
 	return copy_term(x, how, 0);

@@ -7,7 +7,7 @@
 #include "match/big.h"
 #include "term/tree_number.h"
 
-/* The functions that run_body.inc needs, for trees (term/tree.h). */
+/* The m_ functions that run_body.inc requires, for trees (term/tree.h). */
 #define machine inv_match_run
 
 static struct inv_val m_load(struct machine *m, inv_word t)
@@ -101,9 +101,9 @@ static enum inv_type m_type(struct machine *m, const struct inv_val *v)
 }
 
 /*
- * Returns the error for a term `t' that is not known to be of the type
- * `wanted': INV_EUNKNOWN if `t' was not recorded and may be of this type,
- * otherwise INV_EXCEPTION.
+ * Returns the error if an operation needs a term of the type `wanted', but `t'
+ * is not certainly of this type: INV_EUNKNOWN if `t' was not recorded and can
+ * be of this type, otherwise INV_EXCEPTION.
  */
 static int another(inv_word t, enum inv_type wanted)
 {
@@ -181,7 +181,8 @@ static int m_store(struct machine *m, const struct inv_val *v, inv_word *t)
 	return *t ? 0 : INV_ETOOBIG;
 }
 
-/* Converts a value to a word, which is valid as long as `box'. */
+/* Converts a value to a word. The word may point to `box', so it is valid only
+ * as long as `box' is. */
 static inv_word as_word(const struct inv_val *v, inv_word box[2])
 {
 	struct inv_heap h = { .w = box, .cap = 2 };
@@ -343,7 +344,8 @@ static int m_list(struct machine *m, const struct inv_val *v, uint32_t n,
 		rc = l ? 0 : INV_ETOOBIG;
 	}
 	*out = inv_val_term(l);
-	/* With 0 elements the result is the tail, which may be a number. */
+	/* If there are no elements, the result is the tail, which may be a
+	 * number and must then become INT or FLOAT. */
 	if (!rc && !inv_is_cons(l))
 		*out = m_load(m, l);
 	return rc;
@@ -378,7 +380,7 @@ static int m_make_map(struct machine *m, const struct inv_val *top, uint32_t n,
 	return rc;
 }
 
-/* Returns true if the integer `v' was recorded completely. */
+/* Returns true if all of the integer `v' was recorded. */
 static bool is_whole(const struct inv_val *v)
 {
 	return v->kind == INV_VAL_INT || inv_box_of(v->t, INV_BOX_BIG);

@@ -6,20 +6,21 @@
 #include "match/value.h"
 
 /*
- * Runs a program on trees (term/tree.h), outside of a VM.
+ * Runs the program of a match spec outside of a VM, on trees (term/tree.h).
  *
- * Terms are made in `heap', which the caller empties between runs. The size of
- * `heap' limits the size of the terms; `steps' limits how many elements are
- * read. Only arithmetic on big integers (match/big.h) allocates other memory.
+ * The program makes terms in `heap', which the caller empties between runs. The
+ * size of `heap' limits the size of these terms. `steps' limits how many
+ * elements of terms are read. Only arithmetic on big integers (match/big.h)
+ * allocates other memory.
  */
 struct inv_match_world {
 	inv_word self; /* pid of the process that runs the match spec; 0:
 			  unknown */
 	inv_word node; /* name of the node, an atom; 0: unknown */
 	/*
-	 * True: as in erlang:match_spec_test/3, the process is not traced, and
-	 * has no sequential trace token and no caller. False: these facts are
-	 * unknown.
+	 * True: the process is not traced, and has no sequential trace token
+	 * and no caller, as in erlang:match_spec_test/3. False: it is unknown
+	 * whether the process is traced, has a token, or has a caller.
 	 */
 	bool idle;
 	uint32_t tcw; /* the VM's trace control word (system flag
@@ -38,7 +39,8 @@ struct inv_match_run {
 	/* results */
 	bool matched;	 /* a clause has matched */
 	unsigned clause; /* number of that clause, from 0 */
-	/* true or the value of {message, _}; false if no clause matched */
+	/* The value of {message, Value}; the atom true if the clause has no
+	 * message; the atom false if no clause matched. */
 	inv_word result;
 	unsigned flags; /* set of enum inv_match_flag */
 	/* private */
@@ -50,14 +52,15 @@ struct inv_match_run {
 	inv_word vars[INV_MATCH_VARS];
 };
 
-/* A value for `steps' that is enough for the specs that people write. */
+/* A value for `steps' that is enough for usual match specs. */
 #define INV_MATCH_STEPS 1000000u
 
 /*
  * Runs the program. Returns 0 if it has set the result fields of `r'. If there
  * is no result, returns:
  *
- *	INV_EUNKNOWN	the result depends on unrecorded data, or on a live node
+ *	INV_EUNKNOWN	the result depends on data that was not recorded, or on
+ *			facts that only a node knows
  *	INV_ETOOBIG	the run needs more steps, more memory than heap has, or
  *			integers of more than INV_TREE_BIG_MAX bytes
  *	INV_EDEPTH	terms are nested too deeply for a comparison

@@ -9,13 +9,15 @@
 
 #define atom inv__selector_named
 
-/* A parser, its result, and the text as the user wrote it. */
+/* The state of inv_selector_parse. */
 struct reader {
 	struct inv__selector c;
 	struct inv_selector *s;
-	const char *original;
-	struct inv__elixir translated;
-	const char *from; /* where the translation begins in `original' */
+	const char *original;	       /* the text as the user wrote it */
+	struct inv__elixir translated; /* the rest of the text in Erlang's
+					* notation, if it was in Elixir's */
+	const char *from; /* the place in `original' at which this rest
+			   * begins */
 };
 
 static int fail(struct reader *r, const char *why)
@@ -58,7 +60,8 @@ static unsigned column(const char *begin, const char *p)
 	return n;
 }
 
-/* Translates the rest of the text, and continues in the translation. */
+/* Translates the rest of the text from Elixir's notation, and lets the parser
+ * continue at the beginning of the translation. */
 static int translate(struct reader *r)
 {
 	struct inv_text *t = &r->c.text;
@@ -81,7 +84,8 @@ static int translate(struct reader *r)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Makes the name of `len' bytes, which can be a wildcard. */
+/* Makes an atom of `before' and the name, joined. Sets *wild to true if the
+ * name is a wildcard. */
 static inv_word make_name(struct reader *r, const uint8_t *name, size_t len,
 			  const char *before, bool *wild)
 {
@@ -96,7 +100,8 @@ static inv_word make_name(struct reader *r, const uint8_t *name, size_t len,
 	return inv__selector_atom(&r->c, text, (size_t)n);
 }
 
-/* Reads a name of Erlang: an atom, a wildcard, or _. */
+/* Reads a module or function in Erlang's notation: an atom, a wildcard, or
+ * _. */
 static inv_word erlang_name(struct reader *r, bool *wild)
 {
 	const uint8_t *from, *p;
@@ -127,7 +132,7 @@ static size_t part_length(const struct reader *r, const uint8_t *p)
 	return (size_t)(p - from);
 }
 
-/* Returns true if arguments or an arity follow. */
+/* Returns true if arguments or an arity follow at p. */
 static bool begins_args(const struct reader *r, const uint8_t *p)
 {
 	while (p < r->c.text.end && *p == ' ')
@@ -136,8 +141,9 @@ static bool begins_args(const struct reader *r, const uint8_t *p)
 }
 
 /*
- * Reads the name of an Elixir module.  A part of it begins with a capital letter
- * or a star; but a star before an arity or arguments is a function.
+ * Reads the name of an Elixir module.  Each part between dots begins with a
+ * capital letter or a star. However, if a part is only a star, and an arity or
+ * arguments follow, it is the function.
  */
 static int elixir_module(struct reader *r)
 {
@@ -160,7 +166,7 @@ static int elixir_module(struct reader *r)
 	return r->c.text.rc;
 }
 
-/* Reads the name of a function of Elixir. */
+/* Reads the name of a function in Elixir's notation. */
 static int elixir_function(struct reader *r)
 {
 	const uint8_t *from, *p;
@@ -179,7 +185,8 @@ static int elixir_function(struct reader *r)
 	return r->c.text.rc;
 }
 
-/* Refuses arguments and an arity after a name that is a module alone. */
+/* Called after a module without a function. Sets the function to _, and reports
+ * an error if arguments, an arity or a match spec follow. */
 static int no_function(struct reader *r)
 {
 	uint8_t c = peek(r);
@@ -238,7 +245,8 @@ static int arity(struct reader *r)
 	return 0;
 }
 
-/* Makes a clause of each alternative of the guard. */
+/* Makes one clause for each alternative of the guard, all with the same
+ * head. */
 static void make_clauses(struct reader *r, inv_word head, inv_word guards)
 {
 	inv_word l = INV_NIL, w[3] = { head, 0, INV_NIL };
@@ -256,8 +264,8 @@ static void make_clauses(struct reader *r, inv_word head, inv_word guards)
 	r->s->clauses = l;
 }
 
-/* Adds _ in front of a list of `has' elements until the list has `full'
- * elements. */
+/* Adds the atom _ in front of the list l, which has `has' elements, until the
+ * list has `full' elements. */
 static inv_word padded(struct reader *r, inv_word l, unsigned has,
 		       unsigned full)
 {
@@ -266,7 +274,7 @@ static inv_word padded(struct reader *r, inv_word l, unsigned has,
 	return l;
 }
 
-/* Reads (Args) when Guard. */
+/* Reads "(Args)" and, if it follows, "when Guard". */
 static int head(struct reader *r)
 {
 	static const unsigned most[] = {
@@ -302,7 +310,8 @@ static int head(struct reader *r)
 	return r->c.text.rc;
 }
 
-/* Returns true if the term is a clause of a match spec. */
+/* Returns true if the term is a clause of a match spec whose head can match a
+ * selector of this kind and arity. */
 static bool is_clause(inv_word t, enum inv_selector_kind kind, int arity_)
 {
 	const inv_word *b = inv_box_of(t, INV_BOX_TUPLE);
@@ -342,7 +351,8 @@ static int raw(struct reader *r)
 	return 0;
 }
 
-/* Reads the text after the function, or after send and receive. */
+/* Reads the part of a selector after the function, or after send or receive: an
+ * arity, arguments with a guard, or a match spec. */
 static int conditions(struct reader *r)
 {
 	if (r->s->kind == INV_SELECT_CALL && inv_text_take(&r->c.text, "/"))
@@ -413,7 +423,8 @@ static int actions(struct reader *r)
 
 /* --- what is selected ----------------------------------------------------- */
 
-/* Reads the word, unless it is a module: followed by a colon. */
+/* If `word' is next, reads it and returns true. If a colon or a star follows,
+ * the word belongs to the name of a module; then returns false. */
 static bool kind_word(struct reader *r, const char *word)
 {
 	const uint8_t *p = r->c.text.p;
@@ -515,7 +526,8 @@ static int target(struct reader *r)
 	return erlang_call(r);
 }
 
-/* Sets the name of the module, which defines #rec{}. */
+/* Sets the module in which records such as #rec{} are searched to the
+ * selector's module. */
 static void home(struct reader *r)
 {
 	const inv_word *b = inv_box_of(r->s->module, INV_BOX_ATOM);
@@ -540,7 +552,8 @@ static int rest(struct reader *r)
 	return rc;
 }
 
-/* A message can be written in Elixir's notation, too. */
+/* Reads the rest of a selector of messages. If it is wrong in Erlang's
+ * notation, tries to read it in Elixir's. */
 static int message(struct reader *r)
 {
 	const uint8_t *p = r->c.text.p;
@@ -565,12 +578,12 @@ static int message(struct reader *r)
 		return 0;
 	}
 	r->c.text.err = err;
-	r->from = NULL; /* the error is that of reading the text in
-			   Erlang's notation */
+	r->from = NULL; /* report the error of reading it in Erlang's notation,
+			   whose position needs no change */
 	return r->c.text.rc ? INV_EINVAL : 0;
 }
 
-/* Notes whether a receiver of send is a name. */
+/* Sets s->to_name: whether a clause of send has an atom as the receiver. */
 static void find_names(struct inv_selector *s)
 {
 	if (s->kind != INV_SELECT_SEND || s->raw)
@@ -616,7 +629,9 @@ int inv_selector_parse(struct inv_heap *h, const char *text,
 	rc = parse(&r);
 	if (!rc)
 		rc = r.c.text.rc;
-	/* An error of the translation itself has the right position. */
+	/* An error was found in the translation, so its position is converted.
+	 * (An error found by the translator has the right position; r.c.elixir
+	 * is then false.) */
 	if (rc == INV_EINVAL && r.from && r.c.elixir)
 		inv__elixir_locate(&r.translated, r.from, column(text, r.from),
 				   err);

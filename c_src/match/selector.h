@@ -7,8 +7,8 @@
 #include "term/tree.h"
 
 /*
- * Parses selectors, the texts that `inviso trace' takes as SPEC, without a
- * node.
+ * Parses selectors: the texts that select events, and that `inviso trace' takes
+ * as SPEC. This parser works without a node. Examples:
  *
  * 	lists:seq(A, B) when A > B, is_integer(B)
  * 	shop:order(#order{id = 7}, #{qty := N}) when N > 10; N == 0
@@ -41,31 +41,33 @@ enum inv_selector_action {
 
 struct inv_selector {
 	enum inv_selector_kind kind;
-	const char *system; /* the tag of the system monitor's event */
-	/* The names in a call. '_' stands for any name, and each can be a
-	 * wildcard (base/glob.h). */
+	const char *system; /* only for INV_SELECT_SYSTEM: the tag of the system
+			     * monitor's event */
+	/* Atoms: the names in a call. '_' stands for any name. If `wild' is
+	 * true, the name is a wildcard (base/glob.h). */
 	inv_word module, function;
 	bool wild_module, wild_function;
 	int arity; /* -1: any */
-	/* The match spec over the arguments, [To,Msg] or [Node,From,Msg], without
-	 * the actions.  INV_NIL: every call or message. */
+	/* A match spec without actions. Its heads match the arguments of a
+	 * call, or [To,Msg] of send, or [Node,From,Msg] of receive.  INV_NIL:
+	 * every call or message. */
 	inv_word clauses;
-	bool raw; /* the user wrote the match spec */
-	unsigned
-		actions; /* set of enum inv_selector_action; of a raw match spec
-			     0 */
-	bool records;	 /* it has a record */
-	bool to_name;	 /* a receiver of send is a name */
-	unsigned n_vars; /* variables '$1' to '$n_vars'; not set for a raw
+	bool raw;	  /* the user wrote the match spec itself */
+	unsigned actions; /* set of enum inv_selector_action; 0 if raw is
+			     true */
+	bool records;	  /* the selector contains a record */
+	bool to_name;	  /* the selector names a receiver of send */
+	unsigned n_vars;  /* variables '$1' to '$n_vars'; not set for a raw
 			  * selector */
 };
 
 /*
- * Parses text.  Its terms are stored in h.  records may be NULL.  Returns 0, or:
+ * Parses text.  Stores its terms in *h.  `records' has the definitions of
+ * records, or is NULL.  Returns 0, or:
  *
  *	INV_EINVAL	a syntax error, an unknown record, or a group such as
- *			app(shop), which only a node knows; err has the reason
- *			and the character position
+ *			app(shop), whose modules only a node knows; err has the
+ *			reason and the character position
  *	INV_ETOOBIG, INV_EDEPTH, INV_ENOMEM
  */
 int inv_selector_parse(struct inv_heap *h, const char *text,
@@ -73,9 +75,9 @@ int inv_selector_parse(struct inv_heap *h, const char *text,
 		       struct inv_selector *s, struct inv_err *err);
 
 /*
- * Makes a match spec for events (match/event_match.h). In the place of a
- * wildcard, the match spec has '_'. Returns 0, INV_ETOOBIG, or INV_EINVAL if
- * events do not contain the facts that the selector tests.
+ * Makes the match spec that selects the same events (match/event_match.h).
+ * Where the selector has a wildcard, the match spec has '_'. Returns 0,
+ * INV_ETOOBIG, or INV_EINVAL if events lack the data that the selector tests.
  */
 int inv_selector_events(struct inv_heap *h, const struct inv_selector *s,
 			inv_word *spec, struct inv_err *err);

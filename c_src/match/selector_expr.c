@@ -6,9 +6,9 @@
 
 /*
  * The maximum depth of recursion of expr(). A pair of brackets takes seven
- * levels of recursion: one for each level of operators, and one for the pair
- * itself. A level takes up to 5 KiB of stack, and the library runs on threads
- * of the VM.
+ * levels of recursion: one for each of the six levels of operators, and one for
+ * the pair itself. The depth must be limited, because a level of recursion
+ * takes up to 5 KiB of stack, and this code also runs on threads of the VM.
  */
 #define DEPTH 560
 
@@ -118,8 +118,9 @@ static inv_word expr(struct inv__selector *c, unsigned level);
 
 /*
  * Operators by level: the first level binds least tightly, the last level most
- * tightly. The first operator that fits is taken; so within a level, "=<" comes
- * before "<", for example: an operator comes before its own prefixes.
+ * tightly. The parser takes the first operator of a level with which the text
+ * begins. So an operator must stand before every operator that is its prefix:
+ * ">=" before ">".
  */
 #define LEVELS 6
 #define COMPARES 2
@@ -164,8 +165,8 @@ static bool need(struct inv__selector *c, const char *token, const char *why)
 }
 
 /*
- * Copies the name of an atom. Returns NULL for another term, and for a name
- * that is too long.
+ * Copies the name of the atom t to c->name[i], and returns the copy. Returns
+ * NULL if t is no atom, or if its name is too long.
  */
 static const char *name_of(struct inv__selector *c, inv_word t, unsigned i)
 {
@@ -181,8 +182,9 @@ static const char *name_of(struct inv__selector *c, inv_word t, unsigned i)
 /* --- lists, tuples, maps -------------------------------------------------- */
 
 /*
- * Reads expressions separated by commas, up to the closing token, and returns
- * their number.
+ * Reads expressions that are separated by commas, and the token `closing'.
+ * Stores the expressions in `to' and returns their number. `why' is the message
+ * if neither a comma nor `closing' is next.
  */
 static size_t exprs(struct inv__selector *c, const char *closing, inv_word *to,
 		    const char *why)
@@ -232,7 +234,8 @@ static inv_word list(struct inv__selector *c)
 	return list_of(c, w, n, tail);
 }
 
-/* In a guard of a match spec a plain tuple is a call, and {{...}} a tuple. */
+/* Makes the tuple that stands for the tuple w. In a guard it is {{...}},
+ * because in guards of match specs {...} is a call. */
 static inv_word made_tuple(struct inv__selector *c, size_t n, const inv_word *w)
 {
 	inv_word t = tuple(c, n, w);
@@ -248,7 +251,7 @@ static inv_word read_tuple(struct inv__selector *c)
 	return c->text.rc ? 0 : made_tuple(c, n, w);
 }
 
-/* Reads the key of a map, in which a pattern has no variable. */
+/* Reads the key of a map. In a pattern the key must not contain variables. */
 static inv_word map_key(struct inv__selector *c)
 {
 	size_t before = c->n_names;
@@ -273,7 +276,8 @@ static inv_word read_map(struct inv__selector *c)
 			if (n == INV__SELECTOR_ARGS)
 				return inv__selector_too_big(c);
 			pairs[2 * n] = map_key(c);
-			/* A pattern means := also by =>; a guard makes a map. */
+			/* A pattern may have := or =>, which mean the same
+			 * here. A guard makes a map, so it must have =>. */
 			if (c->guard || !inv_text_take(&c->text, ":="))
 				need(c, "=>",
 				     c->guard ? "'=>' expected in a map" :
@@ -326,7 +330,8 @@ static const struct inv_record_def *definition(struct inv__selector *c,
 	return NULL;
 }
 
-/* Returns the index of the field, from 1, or 0 if there is no such field. */
+/* Reads the name of a field. Returns the field's index in the record, from 1.
+ * If there is no such field, reports an error and returns 0. */
 static size_t field(struct inv__selector *c, const struct inv_record_def *r)
 {
 	const char *name = name_of(c, inv_text_term(&c->text), 2);
@@ -343,9 +348,10 @@ static size_t field(struct inv__selector *c, const struct inv_record_def *r)
 	return 0;
 }
 
-/* Sets the fields that the text does not name. In a pattern they are _. In a
- * guard they are `undefined'; a field with a default is an error, because the
- * default is not known. */
+/* Sets the fields of a record that the text does not name. If the text has
+ * _ = Value, `others' is this value, and the fields are set to it. Otherwise a
+ * pattern gets _ and a guard gets `undefined'. In a guard, a field with a
+ * default value must be named, because the default is not known here. */
 static void other_fields(struct inv__selector *c,
 			 const struct inv_record_def *r, inv_word *w,
 			 inv_word others)
@@ -390,7 +396,8 @@ static inv_word fields(struct inv__selector *c, const struct inv_record_def *r)
 	return c->text.rc ? 0 : made_tuple(c, r->n + 1, w);
 }
 
-/* Reads rec{...} or rec.field after "#".  value: of value#rec.field; or 0. */
+/* Reads rec{...} or rec.field after "#".  In Value#rec.field, `value' is Value;
+ * without a Value it is 0. */
 static inv_word read_record(struct inv__selector *c, const char *module,
 			    inv_word value)
 {
@@ -427,7 +434,8 @@ static bool is_literal(struct inv__selector *c, const char *text)
 	       !memcmp(c->text.p, text, n);
 }
 
-/* Reads what begins with #. */
+/* Reads a term or expression that begins with #: a port, a reference, a fun, a
+ * map or a record. */
 static inv_word hash(struct inv__selector *c)
 {
 	if (is_literal(c, "#Port<") || is_literal(c, "#Ref<") ||
@@ -441,8 +449,9 @@ static inv_word hash(struct inv__selector *c)
 
 /* --- calls in guards ------------------------------------------------------ */
 
-/* Translates functions of Elixir that Erlang does not have.  w: the name and n
- * arguments.  Returns 0 for other functions. */
+/* Translates a call of a function that Elixir has and Erlang does not have.  w
+ * are the function's name and its n arguments.  Returns 0 if the function is
+ * another one. */
 static inv_word elixir_call(struct inv__selector *c, const inv_word *w,
 			    size_t n)
 {
@@ -470,7 +479,8 @@ static inv_word elixir_call(struct inv__selector *c, const inv_word *w,
 	return 0;
 }
 
-/* Adds the size of the record to is_record(X, rec). */
+/* Translates is_record(X, rec) to is_record(X, rec, Size), which match specs
+ * need. */
 static inv_word is_record(struct inv__selector *c, inv_word *w)
 {
 	const struct inv_record_def *r;
@@ -485,8 +495,8 @@ static inv_word is_record(struct inv__selector *c, inv_word *w)
 	return tuple(c, 4, w);
 }
 
-/* The newest release. A node of an older release reports the functions that it
- * does not have. */
+/* The functions of the newest release are accepted. A node of an older release
+ * itself reports functions that it does not have. */
 #define RELEASE 29
 
 static bool is_operator(inv_word name)
@@ -516,7 +526,7 @@ static bool is_guard_function(const struct inv__selector *c, inv_word name,
 	       (!arity && inv_word_is(name, "self"));
 }
 
-/* Reads the arguments of a call after its name. */
+/* Reads the rest of a call, after the function's name. */
 static inv_word call(struct inv__selector *c, inv_word name)
 {
 	inv_word w[1 + INV__SELECTOR_ARGS], t;
@@ -540,7 +550,8 @@ static inv_word call(struct inv__selector *c, inv_word name)
 	return tuple(c, n + 1, w);
 }
 
-/* Reads a name: an atom, a call, erlang:f(...), or the module of a record. */
+/* Reads an expression that begins with a name: an atom, a call f(...) or
+ * erlang:f(...), or a record with its module. */
 static inv_word name_or_call(struct inv__selector *c)
 {
 	inv_word name = inv_text_term(&c->text);
@@ -576,7 +587,8 @@ static bool is_number(inv_word t, double *f)
 	return inv_is_small(t) || b;
 }
 
-/* Computes x op y in a pattern, of integers that stay below 2^60, or floats. */
+/* Computes x op y in a pattern. x and y must be floats, or integers whose
+ * result stays below 2^60. */
 static inv_word computed(struct inv__selector *c, char op, inv_word x,
 			 inv_word y)
 {
@@ -664,8 +676,8 @@ static inv_word primary(struct inv__selector *c)
 }
 
 /*
- * Returns true if the text has a longer operator than `op', which is one
- * character: ->, /=, ++ or --.
+ * Returns true if `op' is a single character, and the text has a longer
+ * operator that begins with it: ->, /=, ++ or --.
  */
 static bool is_longer(struct inv__selector *c, const char *op)
 {
@@ -688,7 +700,7 @@ static const char *operator_of(struct inv__selector *c, unsigned level)
 	return NULL;
 }
 
-/* Returns the list x ++ y, of a pattern. */
+/* Returns the list x ++ y in a pattern, where x is a list of known length. */
 static inv_word append(struct inv__selector *c, inv_word x, inv_word y)
 {
 	inv_word first = y, *last = &first, *cell;
@@ -741,8 +753,8 @@ static inv_word apply(struct inv__selector *c, const char *op, inv_word x,
 }
 
 /*
- * Reads an expression with operators of this level and of levels that bind more
- * tightly. All operators are left-associative, except those of lists.
+ * Reads an expression whose operators are of this level, or of levels that bind
+ * more tightly. All operators are left-associative, except ++ and --.
  */
 static inv_word expr(struct inv__selector *c, unsigned level)
 {

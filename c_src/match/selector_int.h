@@ -20,18 +20,19 @@
 struct inv__selector {
 	struct inv_text text;
 	const struct inv_records *records;
-	const char *module; /* the module that defines #rec{}; NULL: no module
-			     * is named */
-	bool guard;	    /* in a guard, where variables must be bound */
-	bool elixir;
-	bool used_record;
+	const char *module; /* the module in which records are searched; NULL:
+			     * the selector names no module */
+	bool guard;	    /* a guard is parsed: variables must be bound */
+	bool elixir;	    /* the text was translated from Elixir's notation */
+	bool used_record;   /* a record was parsed */
 	unsigned depth;
 	size_t n_names;
 	struct {
-		const char *name; /* in the text */
+		const char *name; /* points into the text */
 		size_t len;
-	} names[INV__SELECTOR_VARS];
-	/* The name of the module, and of a record and its module. */
+	} names[INV__SELECTOR_VARS]; /* the variables */
+	/* Buffers: for the name of the selector's module, the name of a record,
+	 * and the name of the module of that record. */
 	char name[3][1024];
 };
 
@@ -44,36 +45,40 @@ inv_word inv__selector_tuple(struct inv__selector *c, size_t n,
 inv_word inv__selector_cons(struct inv__selector *c, inv_word head,
 			    inv_word tail);
 
-/* Prepares c, whose text is set, for patterns and guards. */
+/* Prepares *c for patterns and guards. c->text must be set. */
 void inv__selector_begin(struct inv__selector *c);
-/* Reads the token, if it is next. A token of letters must be a whole word. */
+/* If `token' is next, reads it and returns true. If `token' is a word, the text
+ * must have it as a whole word. */
 bool inv__selector_take(struct inv__selector *c, const char *token);
-/* Reads patterns after "(" up to ")".  Returns the list, and sets *n. */
+/* Reads the patterns of arguments after "(", and the ")".  Returns the list of
+ * the patterns, and sets *n to their number. */
 inv_word inv__selector_arguments(struct inv__selector *c, unsigned *n);
-/* Reads the guard after "when".  Returns a list with a list of conditions for
- * each alternative. */
+/* Reads the guard after "when".  Returns a list with one element for each
+ * alternative, which is the list of its conditions. */
 inv_word inv__selector_guard(struct inv__selector *c);
 
 /*
- * A text that was translated, and where its parts come from.
+ * A text that was translated from Elixir's notation to Erlang's, and the places
+ * in the original text from which its parts come.
  */
 struct inv__elixir {
 	struct inv_buf text; /* NUL-terminated */
-	struct inv_buf map;  /* pairs of uint32_t: index in text, index in the
-				original */
+	struct inv_buf map;  /* pairs of uint32_t: an index in `text', and the
+				index in the original text */
 };
 
 /*
- * Translates the rest of a selector after the function's name, in Elixir's
- * notation, to Erlang's, up to the arrow before the actions.  Returns 0;
- * INV_EINVAL with the character position, which begins at `first'; INV_ENOMEM.
- * Release out in both cases.
+ * Translates a selector from Elixir's notation to Erlang's. `text' is the part
+ * after the function's name; it is translated up to the arrow before the
+ * actions. `first' is the character position of `text' in the selector.
+ * Returns 0, INV_ENOMEM, or INV_EINVAL with a message that has the character
+ * position. Release *out also after an error.
  */
 int inv__elixir_translate(const char *text, unsigned first,
 			  struct inv__elixir *out, struct inv_err *err);
 void inv__elixir_release(struct inv__elixir *e);
-/* Replaces the character position at the beginning of an error in e->text by
- * that in the original text. */
+/* The message in *err is about e->text and begins with a character position.
+ * Replaces this position by the position in the original text. */
 void inv__elixir_locate(const struct inv__elixir *e, const char *original,
 			unsigned first, struct inv_err *err);
 

@@ -5,8 +5,9 @@
 #include "match/selector_int.h"
 
 /*
- * Makes match specs of a selector. The functions for terms need a struct of
- * the parser, but use only its heap and its error.
+ * Makes match specs from a parsed selector. The parser's functions that make
+ * terms need a struct inv__selector, of which they use only the heap and the
+ * error.
  */
 #define atom inv__selector_named
 #define tuple inv__selector_tuple
@@ -35,7 +36,8 @@ static inv_word list(struct inv__selector *c, size_t n, const inv_word *w)
 	tuple(c, sizeof((inv_word[]){ __VA_ARGS__ }) / sizeof(inv_word), \
 	      (inv_word[]){ __VA_ARGS__ })
 
-/* Specs are built from the last clause to the first. */
+/* Returns the list l in reverse order. The functions below add clauses at the
+ * front of a list, so it must be reversed at the end. */
 static inv_word reversed(struct inv__selector *c, inv_word l)
 {
 	inv_word r = INV_NIL;
@@ -50,7 +52,7 @@ static bool is_list(inv_word t)
 	return t == INV_NIL || inv_is_cons(t);
 }
 
-/* Returns true if the term has '$_'. */
+/* Returns true if the term contains '$_'. */
 static bool has_args(inv_word t)
 {
 	const inv_word *b;
@@ -91,7 +93,7 @@ static inv_word any_args(struct inv__selector *c, int arity)
 	return l;
 }
 
-/* Returns {[_, call, {M,F,Args}], Guards, Body}. */
+/* Returns a clause for call events: {[_, call, {M,F,Args}], Guards, Body}. */
 static inv_word of_call(struct inv__selector *c, const struct inv_selector *s,
 			inv_word args, inv_word guards, inv_word body)
 {
@@ -102,8 +104,9 @@ static inv_word of_call(struct inv__selector *c, const struct inv_selector *s,
 	return TUPLE(c, LIST(c, any, atom(c, "call"), mfa), guards, body);
 }
 
-/* A selector with only an arity also selects calls whose arguments were not
- * recorded. */
+/* Returns the clauses for a selector of calls. If it has an arity and no
+ * arguments, a clause with {M,F,Arity} also selects calls whose arguments were
+ * not recorded. */
 static inv_word calls(struct inv__selector *c, const struct inv_selector *s)
 {
 	inv_word l = INV_NIL;
@@ -146,7 +149,8 @@ static int call_clauses(struct inv__selector *c, const struct inv_selector *s,
 
 /* --- messages ------------------------------------------------------------- */
 
-/* Adds the clauses of messages msg to `to', for both tags of sent messages. */
+/* Adds clauses for messages that match `msg' and are sent to `to': one clause
+ * for each of the two tags of sent messages. */
 static inv_word of_send(struct inv__selector *c, inv_word to, inv_word msg,
 			inv_word guards, inv_word body, inv_word l)
 {
@@ -170,7 +174,8 @@ static bool is_name(inv_word t)
 	       (!inv_box_n(b) || *(const char *)inv_box_ptr(b, 1) != '$');
 }
 
-/* Adds {Name,Node}, where Node is the node of the event. */
+/* Adds clauses for messages to {Name,Node}, where Node is the node of the
+ * event. b is the clause for messages to Name. */
 static inv_word of_name(struct inv__selector *c, const struct inv_selector *s,
 			const inv_word *b, inv_word l)
 {
@@ -276,7 +281,8 @@ static const char *const of_gc[] = {
 	"gc_major_end",	  "gc_max_heap_size", NULL,
 };
 
-/* Returns clauses {[Tracee, Tag | _], Guards, []}. */
+/* Returns a clause {[Tracee, Tag | _], Guards, []} for each of the tags. `test'
+ * is a function such as is_pid that the tracee must satisfy, or NULL. */
 static inv_word of_tags(struct inv__selector *c, const char *const *tags,
 			const char *test)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "match/seq_label.h"
 
-/* The VM of 64 bits stores smaller integers in a word. */
+/* A VM of 64 bits stores integers from -SMALL_MAX to SMALL_MAX - 1 in one
+ * word. */
 #define SMALL_MAX (INT64_C(1) << 59)
 
 static bool is_safe(const struct inv_mnode *label)
@@ -15,14 +16,16 @@ static bool is_safe(const struct inv_mnode *label)
 	return inv_box_of(t, INV_BOX_ATOM);
 }
 
-/* The component, `label', can be the value of an expression. */
+/* Returns true if the first argument of set_seq_token is `label', or an
+ * expression whose value can be `label'. */
 static bool may_be_label(const struct inv_mnode *component)
 {
 	return component->kind != INV_NODE_CONST ||
 	       inv_word_is(component->term, "label");
 }
 
-/* An action can be anywhere in an expression. Its last argument comes first. */
+/* Returns true if the expression sets an unsafe label, at any depth. The
+ * children of an action are its arguments, the last first. */
 static bool is_unsafe(const struct inv_mnode *x)
 {
 	if (x->kind == INV_NODE_ACT && x->op == INV_MACT_SET_SEQ_TOKEN &&

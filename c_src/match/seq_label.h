@@ -5,14 +5,14 @@
 #include "match/parse.h"
 
 /*
- * Finds labels with which the VM is not safe. If {set_seq_token, label, X}
- * sets a label that needs memory, the VM stores a pointer and does not copy the
- * term (OTP 25 to 29): it crashes, hangs or has a wrong label later. Only atoms
- * and integers of less than 60 bits are safe. A variable is not safe, because
- * its value is not known beforehand.
+ * Finds labels of sequential traces that can crash the VM. If {set_seq_token,
+ * label, X} sets a label that is not an immediate term, the VM stores a pointer
+ * to the term instead of a copy (OTP 25 to 29). Later the VM crashes, hangs or
+ * uses a wrong label. Only atoms and integers of less than 60 bits are safe. A
+ * variable is not safe, because it can have any value.
  *
- * Returns the number of the first clause, counted from 1, with such a label, or
- * 0.
+ * Returns the number of the first clause that sets an unsafe label, counted
+ * from 1, or 0 if there is none.
  */
 unsigned inv_seq_label_unsafe(const struct inv_spec *s);
 

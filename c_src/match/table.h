@@ -12,8 +12,8 @@
  */
 
 /*
- * The columns are: id, name, arity, first release that has the function (0:
- * all), whether guards may call it.
+ * The functions. The columns are: id, name, arity, first release that has the
+ * function (0: all releases have it), whether guards may call it.
  */
 #define INV_MATCH_FUNCTIONS(X)                       \
 	X(IS_ATOM, "is_atom", 1, 0, true)            \
@@ -99,26 +99,32 @@ struct inv_match_fn_info {
 
 extern const struct inv_match_fn_info inv_match_fns[INV_MF_COUNT];
 
-/* The VM's text for a wrong number of arguments. */
+/* The VM's message if an action has a wrong number of arguments. */
 enum inv_match_arity_text {
 	INV_MA_NONE_TAKEN, /* "called with arguments in" */
 	INV_MA_WRONG,	   /* "called with wrong number of arguments in" */
 };
 
-/* Which facts about the event an action needs. */
+/* What an action needs of the event. */
 enum inv_match_need {
-	/* the process must be traced, because the action reads or changes its
-	 * flags */
+	/* A traced process, because the action reads or changes the trace flags
+	 * or the token of the process. */
 	INV_MN_TRACE = 1,
-	INV_MN_CALL = 2, /* a call */
+	INV_MN_CALL = 2, /* the event must be a call */
 };
 
 /*
- * Actions; only match specs for tracing have them. The columns are: id, name,
- * least and most arguments, first release that has the action (0: all), whether
- * guards may use it, what it needs of the event (set of enum inv_match_need),
- * its name in errors, and the error for a wrong number of arguments (enum
- * inv_match_arity_text).
+ * The actions, which only match specs for tracing have. The columns are:
+ *
+ *	id
+ *	name
+ *	least number of arguments
+ *	highest number of arguments
+ *	first release that has the action; 0: all releases have it
+ *	whether guards may use it
+ *	what it needs of the event: a set of enum inv_match_need
+ *	its name in the VM's error messages
+ *	message for a wrong number of arguments: enum inv_match_arity_text
  */
 #define INV_MATCH_ACTIONS(X)                                                  \
 	X(SELF, "self", 0, 0, 0, true, 0, "self", NONE_TAKEN)                 \
@@ -172,8 +178,9 @@ extern const struct inv_match_act_info inv_match_acts[INV_MACT_COUNT];
 enum inv_match_quirk {
 	INV_MQ_ZEROS_DIFFER = 1,    /* 0.0 =:= -0.0 is false */
 	INV_MQ_ABS_ZERO = 2,	    /* abs(-0.0) is 0.0 */
-	INV_MQ_PART_OF_BYTES = 4,   /* binary_part needs whole bytes */
-	INV_MQ_FLOAT_NEAREST = 8,   /* a big integer becomes the nearest
+	INV_MQ_PART_OF_BYTES = 4,   /* binary_part fails for a bitstring that is
+				       not a binary */
+	INV_MQ_FLOAT_NEAREST = 8,   /* a big integer is converted to the nearest
 				       float */
 	INV_MQ_NATIVE_RECORDS = 16, /* is_record(T, Module, Name) exists */
 	INV_MQ_PREFIX = 32,	    /* a head may be [A, B | '_'] */
@@ -186,8 +193,8 @@ enum inv_match_quirk {
 unsigned inv_match_quirks(unsigned otp);
 
 /*
- * Return the function or action with this name in the release, or -1 if there
- * is none.
+ * Each returns the id of the function or action with this name, or -1 if the
+ * release has none.
  */
 int inv_match_fn_find(const void *name, size_t len, size_t arity, unsigned otp);
 int inv_match_act_find(const void *name, size_t len, unsigned otp);

@@ -7,8 +7,9 @@
 #include "term/tree.h"
 
 /*
- * A value on the stack of a running match program.  A 64-bit integer is always
- * INT and a float always FLOAT, never TERM, so that arithmetic needs no memory.
+ * A value on the stack of a running match program.  An integer that fits in 64
+ * bits is always of kind INT, and a float of kind FLOAT, so that arithmetic
+ * needs no memory.  All other values are of kind TERM.
  */
 enum inv_val_kind {
 	INV_VAL_TERM,
@@ -40,9 +41,9 @@ static inline struct inv_val inv_val_float(double f)
 	return (struct inv_val){ .kind = INV_VAL_FLOAT, .f = f };
 }
 
-/* The type of a TERM. (64-bit integers and floats are not TERMs.) */
+/* The type of a value of kind TERM. */
 enum inv_type {
-	INV_TYPE_UNKNOWN = 0, /* not recorded */
+	INV_TYPE_UNKNOWN = 0, /* the term was not recorded */
 	INV_TYPE_BIG,
 	INV_TYPE_ATOM,
 	INV_TYPE_REF,
@@ -54,10 +55,10 @@ enum inv_type {
 	INV_TYPE_NIL,
 	INV_TYPE_LIST,
 	INV_TYPE_BINARY,
-	INV_TYPE_BITSTRING, /* not a whole number of bytes */
+	INV_TYPE_BITSTRING, /* its size is not a whole number of bytes */
 };
 
-/* Predefined atoms. */
+/* Atoms that programs use without making them in a heap. */
 enum inv_match_atom {
 	INV_AM_TRUE,
 	INV_AM_FALSE,
@@ -67,8 +68,8 @@ enum inv_match_atom {
 };
 
 /*
- * The result of a function that would raise an exception in Erlang. Other
- * results are 0 and negative error codes.
+ * The C result of a function of match specs that would raise an exception in
+ * Erlang. Other C results are 0 and negative error codes.
  */
 #define INV_EXCEPTION 1
 

@@ -5,8 +5,8 @@
 
 /*
  * All jumps go forward, so the verifier makes one pass in the order of the
- * code. A table has the jumps whose targets this pass has not reached yet. A
- * jump and its target must have the same stack height.
+ * code. A table has the jumps whose targets this pass has not reached yet. The
+ * stack height at a jump must be the same as at its target.
  */
 #define JUMPS 64
 
@@ -24,8 +24,8 @@ struct verifier {
 	uint32_t height;
 	enum part part;
 	/*
-	 * where the program continues if the clause fails; 0: the clause is the
-	 * last
+	 * The instruction at which the program continues if the clause fails;
+	 * 0: the clause is the last.
 	 */
 	uint32_t next;
 	uint32_t n_jumps;
@@ -83,7 +83,8 @@ static int binds(struct verifier *v, uint32_t a)
 
 /* --- jumps ---------------------------------------------------------------- */
 
-/* Checks a jump. If the jump is taken, the tested value stays on the stack. */
+/* Checks a jump. The instruction tests the value on top of the stack. If it
+ * jumps, the value stays on the stack. */
 static int jump(struct verifier *v, uint32_t to)
 {
 	int rc = use(v, 1, 1);
@@ -214,8 +215,8 @@ static int call(struct verifier *v, uint32_t a)
 }
 
 /*
- * Checks an instruction that builds a term. Limits `a' first, so that the sums
- * cannot overflow.
+ * Checks an instruction that makes one term from per * a + more values. Limits
+ * `a' first, so that this number cannot overflow.
  */
 static int build(struct verifier *v, uint32_t per, uint32_t a, uint32_t more)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* clang-format off */
-/* Sums of enum inv_char_class. */
+/* Each entry is a set of enum inv_char_class. */
 const uint8_t inv_char_classes[256] = {
 	0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 0, 0, /* 00 */
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, /* 10 */
@@ -27,7 +27,8 @@ const uint8_t inv_char_classes[256] = {
 
 int inv_word_reserved(const uint8_t *p, size_t len)
 {
-	/* Indexed by length, so that an atom is compared with few words. */
+	/* The index is the length of the words, so that an atom is compared
+	 * only with words of its length. */
 	static const char *const words[] = {
 		[2] = "if of or",
 		[3] = "end fun not div rem bor bsl bsr and xor let try",

@@ -6,14 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Classes of characters and words, as in Erlang's scanner and printer. */
+/* Classes of characters, as in Erlang's scanner and printer. A character can be
+ * in several classes. */
 enum inv_char_class {
 	INV_CH_LOWER = 1,      /* a letter that can start an unquoted atom */
-	INV_CH_NAME = 2,       /* can continue an unquoted atom: letters,
-				  digits, _ @ */
+	INV_CH_NAME = 2,       /* can be in an unquoted atom after its first
+				  character: letters, digits, _ @ */
 	INV_CH_PRINT = 4,      /* printable, as in
 				  io_lib:printable_latin1_list/1 */
-	INV_CH_ASCII_NAME = 8, /* INV_CH_NAME and below 128 */
+	INV_CH_ASCII_NAME = 8, /* in INV_CH_NAME, and below 128 */
 };
 
 /* The classes of the characters 0..255. */

@@ -23,7 +23,7 @@ struct head {
 
 struct entry {
 	uint32_t number;
-	struct inv_dict_entry e; /* e.bytes is not used: the names are in the
+	struct inv_dict_entry e; /* e.bytes is not used: the names follow in the
 				    order of the entries */
 };
 
@@ -55,7 +55,8 @@ static int add_one(struct work *w, uint64_t number)
 	return 0;
 }
 
-/* Copies an entry and, if it is a function, the entries of its atoms. */
+/* Copies an entry. If it is a function, also copies the entries of its module
+ * and its name. */
 static int add_entry(struct work *w, uint64_t number)
 {
 	struct inv_dict_function f;
@@ -68,8 +69,8 @@ static int add_entry(struct work *w, uint64_t number)
 }
 
 /*
- * Copies the name of another node. `printed' is the X of <X.1.0>. If it is 0,
- * the node is the recording node, which has no entry.
+ * Copies the entry of a node. `printed' is the X of <X.1.0>. If it is 0, the
+ * node is the recording node, which has no entry.
  */
 static int add_node(struct work *w, uint64_t printed)
 {
@@ -113,7 +114,7 @@ static const uint8_t *skip_bits(const uint8_t *p, const uint8_t *end)
 	return p ? skip_bytes(p, end, bits / 8 + (bits % 8 != 0)) : NULL;
 }
 
-/* Skips the kind of a cut, and how much is missing. */
+/* Skips the two numbers of a cut: its kind, and how much is missing. */
 static const uint8_t *skip_cut(const uint8_t *p, const uint8_t *end)
 {
 	return skip_varint(skip_bytes(p, end, 1), end);
@@ -130,7 +131,8 @@ static const uint8_t *skip_ref(const uint8_t *p, const uint8_t *end)
 	return p;
 }
 
-/* Skips a code of 0xc0 or higher that uses no entry of the dictionary. */
+/* Skips the bytes after `code', which is 0xc0 or higher and uses no entry of
+ * the dictionary. */
 static const uint8_t *skip_plain(unsigned code, const uint8_t *p,
 				 const uint8_t *end)
 {
@@ -169,8 +171,9 @@ static const uint8_t *skip_plain(unsigned code, const uint8_t *p,
 }
 
 /*
- * Reads a code of 0xc0 or higher. Sets *p to the byte after it, or to NULL if
- * the terms are invalid.
+ * Reads the bytes after `code', which is 0xc0 or higher, and copies the entry
+ * of the dictionary that they use. Sets *p to the byte after them, or to NULL
+ * if they are invalid.
  */
 static int coded(struct work *w, unsigned code, const uint8_t **p,
 		 const uint8_t *end)
@@ -248,7 +251,7 @@ static void put_names(const struct work *w, size_t from)
 	}
 }
 
-/* Begins a copy in which no entry was copied yet. */
+/* Begins a new copy. n is the number of entries of the dictionary. */
 static int begin_turn(struct inv_copier *c, uint32_t n)
 {
 	uint32_t *more;

@@ -9,15 +9,16 @@
 #include "term/dict.h"
 
 /*
- * Copies of packed terms that remain valid when the packet is gone: the bytes
- * of the terms, and the entries of the packet's dictionary that the terms use.
+ * Copies of packed terms that stay valid when the packet is freed. A copy has
+ * the bytes of the terms, and the entries of the packet's dictionary that the
+ * terms use.
  */
 
-/* What copying needs besides the terms. All zero is valid. */
+/* State that successive copies share. A struct of zeros is valid. */
 struct inv_copier {
 	/* private */
-	uint32_t *copied; /* for each entry of the dictionary: the last turn in
-			     which it was copied */
+	uint32_t *copied; /* for each entry of the dictionary, the number of the
+			     last copy that contains the entry */
 	uint32_t cap;
 	uint32_t turn; /* the number of the current copy */
 };
@@ -32,9 +33,9 @@ int inv_copy_put(struct inv_copier *c, struct inv_buf *out,
 void inv_copier_release(struct inv_copier *c);
 
 /*
- * Sets *terms and *len to the terms of the copy that begins at `copy', and
- * replaces the contents of `dict' by the copied entries. Both point into the
- * copy. Returns 0 or INV_ENOMEM.
+ * Reads the copy that begins at `copy'. Sets *terms and *len to its terms, and
+ * replaces the contents of `dict' by its entries. The terms and the entries
+ * point into the copy. Returns 0 or INV_ENOMEM.
  */
 int inv_copy_get(const uint8_t *copy, struct inv_dict *dict,
 		 const uint8_t **terms, size_t *len);

@@ -14,11 +14,12 @@
  * A cursor reads terms and returns their tokens.  The tokens are the same for
  * packed terms (abi/term.h) and for Erlang's external term format.
  *
- * The bytes need not be trusted: every byte is checked, no token points outside
- * of the bytes, and the time is proportional to their number. Nothing is
- * allocated and nothing recurses: the open containers are on a stack inside the
- * cursor. The stack makes a cursor large (80 KB), so use one cursor many times;
- * inv_cursor_init does not write to the stack.
+ * The bytes can come from a damaged or malicious file: the cursor checks every
+ * byte, no token points outside of the bytes, and reading takes time
+ * proportional to their number. The cursor neither allocates memory nor
+ * recurses: it keeps the open containers on a stack inside the struct. This
+ * stack makes a cursor large (80 KB), so use one cursor many times;
+ * inv_cursor_init is fast, because it does not write to the stack.
  *
  * The bytes may have several terms, one after the other.  Between terms the
  * cursor is at depth 0:
@@ -32,8 +33,8 @@
  * The tokens of {a,[1|2]} are
  *	TUPLE(2) ATOM LIST INT INT(after BAR) END END
  *
- * A dictionary entry that is a function, and an APPLY, have the tokens of the
- * terms {M,F,Arity} and {M,F,[Arg, ...]}.
+ * If a term is a dictionary entry that is a function, its tokens are those of
+ * {M,F,Arity}. The tokens of an APPLY are those of {M,F,[Arg, ...]}.
  */
 enum inv_enc {
 	INV_ENC_PACKED = 0,
@@ -45,42 +46,43 @@ enum inv_enc {
 #define INV_ATOM_CHARS 255
 
 /*
- * Kinds of tokens. The comment of each kind names its fields of struct
- * inv_token. TUPLE, LIST and MAP open a container, whose elements follow; END
- * closes it.
+ * Kinds of tokens. The comment of each kind lists the fields of struct
+ * inv_token that are valid for this kind, and after a colon what they are.
+ * TUPLE, LIST and MAP open a container, whose elements follow; END closes it.
  */
 enum inv_tok {
 	INV_TOK_INT = 1, /* i */
 	INV_TOK_BIG,	 /* negative; bytes: the magnitude, least significant
-			  * byte first. The integer may also be one that fits in
-			  * 64 bits. */
-	INV_TOK_FLOAT,	 /* f; finite */
-	INV_TOK_ATOM,	 /* bytes: UTF-8, at most 255 characters; plain */
+			  * byte first. The integer may still fit in 64 bits. */
+	INV_TOK_FLOAT,	 /* f: always finite */
+	INV_TOK_ATOM,	 /* bytes: the name in UTF-8, at most 255 characters;
+			  * plain */
 	INV_TOK_PID,	 /* node, id[0] number, id[1] serial; bytes: name of the
 			    pid's node, empty if unknown */
 	INV_TOK_PORT,	 /* node, id[0] number; bytes: as for PID */
-	INV_TOK_REF,	 /* node, id[0..n_ids) in the order in which they are
-			    printed; bytes: as for PID */
+	INV_TOK_REF,	 /* node; n_ids; id: n_ids numbers, in the order of the
+			    printed reference; bytes: as for PID */
 	INV_TOK_BINARY,	 /* bytes; last_bits; cut, left */
-	INV_TOK_STRING,	 /* bytes: a list of integers 0..255; it can be empty
-			    only if it was cut; cut, left */
+	INV_TOK_STRING,	 /* bytes: the elements of a list of integers 0..255;
+			    none only if the list was cut; cut, left */
 	INV_TOK_NIL,	 /* the empty list */
 	INV_TOK_TUPLE,	 /* count: elements */
 	INV_TOK_LIST,	 /* count: elements before the tail, 0 if unknown */
 	INV_TOK_MAP,	 /* count: pairs */
 	INV_TOK_END,	 /* of: the kind of the closed container */
-	INV_TOK_EXPORT,	 /* fun M:F/A: bytes M, bytes2 F, count A */
-	INV_TOK_FUN,	 /* a local fun #Fun<m.index.uniq>: bytes: module; id[0]
-			    index, id[1] uniq */
-	INV_TOK_TEXT,	 /* bytes: a term as the VM prints it, UTF-8 (not
-			    checked) */
-	INV_TOK_HOLE,	 /* cut, left: a term that was left out, or that was
-			    redacted (inv_token_redacted) */
-	INV_TOK_CUT,	 /* cut, left: the remaining elements of the container
-			    were left out; END follows */
+	INV_TOK_EXPORT,	 /* a fun M:F/A. bytes: M; bytes2: F; count: A */
+	INV_TOK_FUN,	 /* a local fun #Fun<m.index.uniq>. bytes: the module;
+			    id[0]: index; id[1]: uniq */
+	INV_TOK_TEXT,	 /* a fun. bytes: the text that the VM prints for it;
+			    it may be invalid UTF-8 */
+	INV_TOK_HOLE,	 /* a term that was left out, or that was redacted
+			    (inv_token_redacted). cut, left */
+	INV_TOK_CUT,	 /* the remaining elements of the container were left
+			    out; END follows. cut, left */
 };
 
-/* The text that a printer writes between this token and the previous token. */
+/* The separator that a printer writes between this token and the previous
+ * one. */
 enum inv_sep {
 	INV_SEP_NONE = 0, /* nothing: before the first element, before END, and
 			     at depth 0 */
@@ -90,34 +92,35 @@ enum inv_sep {
 };
 
 /*
- * Pointers refer to the cursor's bytes, its dictionary or the cursor itself.
- * They are valid until the next token is read.
+ * The pointers point into the cursor's bytes, its dictionary or the cursor
+ * itself. They are valid until the next token is read.
  */
 struct inv_token {
 	uint8_t kind; /* enum inv_tok */
 	uint8_t sep;  /* enum inv_sep */
 	bool negative;
-	bool plain;  /* ATOM: known to need no quotes; if false, the printer
-			must check the name */
-	uint8_t cut; /* enum inv_cut: which kind of part is missing; 0:
-		      * complete */
-	uint8_t last_bits; /* BINARY that was not cut: how many bits of the last
-			      byte are used, from the most significant; 8 if it
-			      is empty */
+	bool plain;  /* ATOM: the name certainly needs no quotes; if false, the
+			printer must check the name */
+	uint8_t cut; /* enum inv_cut: the kind of what is missing; 0: the term
+		      * is complete */
+	uint8_t last_bits; /* BINARY, if it was not cut: how many bits of the
+			      last byte are used, the most significant first;
+			      8 for an empty binary */
 	uint8_t n_ids;
 	uint8_t of; /* END: INV_TOK_TUPLE, INV_TOK_LIST or INV_TOK_MAP */
 	uint32_t count;
-	uint64_t left; /* how much is missing, in the unit of the cut; for a
-			  BINARY in bits, because it may end inside a byte */
+	uint64_t left; /* how much is missing, in the unit that enum inv_cut
+			  gives; for a BINARY in bits, because the binary may
+			  end inside a byte */
 	const uint8_t *bytes;
 	size_t len;
 	const uint8_t *bytes2;
 	size_t len2;
-	uint64_t node;	   /* PID, PORT, REF: X of <X.1.0> as the recording node
-			      prints it; 0: a local identifier, or ETF, which
-			      does not have X */
-	uint32_t creation; /* PID, PORT, REF with a node name in bytes: the
-			      node's creation; 0: any */
+	uint64_t node;	   /* PID, PORT, REF: the X of <X.1.0> as the recording
+			      node prints it; 0: the identifier is local, or
+			      the encoding is ETF, which has no X */
+	uint32_t creation; /* PID, PORT, REF, if `bytes' has a node name: the
+			      node's creation; 0: it matches any creation */
 	union {
 		int64_t i;
 		double f;
@@ -138,19 +141,20 @@ struct inv_cursor {
 	const uint8_t *begin;
 	const struct inv_dict *dict;
 	uint8_t enc;
-	uint8_t pending; /* the next element of `function' to return, a token
-			    without bytes of its own; 0: none */
-	bool with_args;	 /* the last element is the list of arguments */
+	uint8_t pending; /* not 0: the next token is an element of `function'
+			    (enum inv_pending), which has no bytes of its own */
+	bool with_args;	 /* the last element of `function' is the list of
+			    arguments, not the arity */
 	int error;
 	uint32_t depth;
 	struct inv_dict_function function;
-	uint8_t scratch[2][2 * INV_ATOM_CHARS]; /* Latin-1 atoms converted to
-						   UTF-8 */
+	uint8_t scratch[2][2 * INV_ATOM_CHARS]; /* atoms in Latin-1, converted
+						   to UTF-8 */
 	struct inv_cursor_frame stack[INV_DEPTH_MAX];
 };
 
-/* Sets c to read the len bytes at p. Borrows the bytes and dict, the dictionary
- * of packed terms; dict may be NULL if there is none. */
+/* Lets the cursor read the len bytes at p. Borrows the bytes and `dict', the
+ * dictionary of packed terms, which may be NULL. */
 void inv_cursor_init(struct inv_cursor *c, enum inv_enc enc,
 		     const struct inv_dict *dict, const void *p, size_t len);
 
@@ -161,38 +165,39 @@ void inv_cursor_init(struct inv_cursor *c, enum inv_enc enc,
  *  INV_ETRUNCATED  they end inside a term
  *  INV_EDEPTH      more than INV_DEPTH_MAX containers are open
  *  INV_EVERSION    an unknown code
- *  INV_EFORMAT     ETF: a compressed or node-local term, which trace files
- *                  never have
+ *  INV_EFORMAT     ETF only: a compressed or node-local term, which trace
+ *                  files never have
  */
 int inv_cursor_next(struct inv_cursor *c, struct inv_token *tok);
 
 /*
- * If the next term, at depth 0, is {M,F,Arity} or {M,F,[Arg, ...]} in the form
- * of a dictionary entry or an APPLY, sets *f, and *with_args, and returns true;
- * the next token is then the term's third element, at depth 0. Otherwise
- * returns false and reads nothing.
+ * Call it at depth 0. If the next term is a dictionary entry that is a
+ * function, or an APPLY, sets *f, sets *with_args to true for an APPLY, and
+ * returns true. The next token is then the arity or the list of arguments, at
+ * depth 0. If the next term is another one, returns false and reads nothing.
  */
 bool inv_cursor_function(struct inv_cursor *c, struct inv_dict_function *f,
 			 bool *with_args);
 
 /*
- * Makes the third element of *f the next token of c, which was initialised with
- * the bytes after the entry or the APPLY of *f.
+ * Makes the arity of *f, or the list of its arguments, the next token of c. The
+ * caller has initialised c with the bytes after the number of the entry or the
+ * APPLY.
  */
 void inv_cursor_third(struct inv_cursor *c, const struct inv_dict_function *f,
 		      bool with_args);
 
 /*
  * inv_cursor_skip skips the next term. inv_cursor_skip_rest skips the rest of
- * the term whose first token, tok, was just read. Both return INV_END and
- * errors like inv_cursor_next. If the innermost open container has no more
- * elements, inv_cursor_skip reads its END and returns 0.
+ * the term whose first token, tok, was just read. Both return the same codes as
+ * inv_cursor_next. If the innermost open container has no more elements,
+ * inv_cursor_skip reads its END and returns 0.
  */
 int inv_cursor_skip(struct inv_cursor *c);
 int inv_cursor_skip_rest(struct inv_cursor *c, const struct inv_token *tok);
 
-/* Skips the remaining elements of open containers until only `depth' containers
- * are open. */
+/* Skips the remaining elements of the innermost containers, until only `depth'
+ * containers are open. */
 int inv_cursor_leave(struct inv_cursor *c, uint32_t depth);
 
 /* Returns the number of open containers. */
@@ -201,27 +206,27 @@ static inline uint32_t inv_cursor_depth(const struct inv_cursor *c)
 	return c->depth;
 }
 
-/* Returns the offset of the next token in the bytes; after an error, an offset
- * near the error. */
+/* Returns the offset of the next token in the bytes. After an error, returns an
+ * offset near the error. */
 static inline size_t inv_cursor_offset(const struct inv_cursor *c)
 {
 	return (size_t)(c->p - c->begin);
 }
 
 /*
- * These functions read one token: a tuple's TUPLE, an integer that fits in 64
- * bits, or an END. If another token is next, this and all further calls return
- * INV_EDAMAGED.
+ * Each of these functions reads one token: a TUPLE, an integer that fits in 64
+ * bits, or an END. If another token is next, it returns INV_EDAMAGED, and so do
+ * all further calls for this cursor.
  */
 int inv_cursor_tuple(struct inv_cursor *c, uint32_t *arity);
 int inv_cursor_int(struct inv_cursor *c, int64_t *v);
 int inv_cursor_end(struct inv_cursor *c);
 
-/* Returns true if tok is the atom `name' (ASCII). */
+/* Returns true if tok is the atom `name', which is ASCII. */
 bool inv_token_is(const struct inv_token *tok, const char *name);
 
-/* Returns the type of a redacted value (enum inv_redacted, or a number of a later
- * version) if tok is a mark, otherwise 0. */
+/* If tok is a mark, returns the type of the redacted value: enum inv_redacted,
+ * or a number of a later version. Otherwise returns 0. */
 static inline uint64_t inv_token_redacted(const struct inv_token *tok)
 {
 	return tok->kind == INV_TOK_HOLE && tok->cut == INV_CUT_OTHER ?

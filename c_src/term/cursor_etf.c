@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "term/cursor_int.h"
 
-/* Tags of Erlang's external term format that OTP 25 to 29 write. */
+/* The tags of Erlang's external term format that OTP 25 to 29 write. */
 enum etf_tag {
 	ETF_NEW_FLOAT = 70,
 	ETF_BIT_BINARY = 77,
@@ -40,8 +40,8 @@ enum etf_tag {
 	ETF_LOCAL = 121,
 };
 
-/* Reads a big-endian number of n bytes. The caller has checked that n bytes are
- * left. */
+/* Reads a big-endian number of n bytes. The caller has checked that the input
+ * has n more bytes. */
 static uint64_t take(struct inv_cursor *c, unsigned n)
 {
 	uint64_t v = 0;
@@ -59,7 +59,8 @@ static int get(struct inv_cursor *c, unsigned n, uint64_t *v)
 	return 0;
 }
 
-/* Reads a length of n bytes, and then that many bytes. */
+/* Reads a length, which is a number of n bytes, and then as many bytes as the
+ * length says. */
 static int get_bytes(struct inv_cursor *c, struct inv_token *tok, unsigned n)
 {
 	uint64_t len;
@@ -68,7 +69,7 @@ static int get_bytes(struct inv_cursor *c, struct inv_token *tok, unsigned n)
 	return r ? r : inv__cursor_bytes(c, tok, len);
 }
 
-/* Converts Latin-1 bytes to UTF-8 in scratch[place]. */
+/* Converts the token's bytes from Latin-1 to UTF-8, in c->scratch[place]. */
 static int convert_latin1(struct inv_cursor *c, struct inv_token *tok,
 			  unsigned place)
 {
@@ -113,7 +114,8 @@ static int atom_token(struct inv_cursor *c, struct inv_token *tok, unsigned tag,
 	return 0;
 }
 
-/* Reads an atom that is part of another term. */
+/* Reads an atom that is part of another term, such as the node of a pid. An
+ * atom in Latin-1 is converted in c->scratch[place]. */
 static int get_atom(struct inv_cursor *c, struct inv_token *tok, unsigned place)
 {
 	uint64_t tag;
@@ -127,8 +129,8 @@ static int get_atom(struct inv_cursor *c, struct inv_token *tok, unsigned place)
 	return atom_token(c, tok, (unsigned)tag, place);
 }
 
-/* Reads the node's name and then id, serial and creation, whose widths in bytes
- * are the last three arguments. */
+/* Reads a pid or port: the node's name, and then number, serial and creation.
+ * The last three arguments are the widths of these fields in bytes. */
 static int pid_token(struct inv_cursor *c, struct inv_token *tok, unsigned kind,
 		     unsigned id, unsigned serial, unsigned creation)
 {
@@ -146,7 +148,9 @@ static int pid_token(struct inv_cursor *c, struct inv_token *tok, unsigned kind,
 	return 0;
 }
 
-/* Reads the numbers of a reference. They are printed in the opposite order. */
+/* Reads the creation and the n numbers of a reference. Stores the numbers in
+ * the order in which they are printed, which is the reverse of the order
+ * here. */
 static int ref_words(struct inv_cursor *c, struct inv_token *tok, uint64_t n,
 		     unsigned creation)
 {
@@ -198,8 +202,8 @@ static int new_float_token(struct inv_cursor *c, struct inv_token *tok)
 	return isfinite(tok->f) ? 0 : inv__cursor_fail(c, INV_EDAMAGED);
 }
 
-/* Parses an exponent, up to the end of the text. Does not use strtol, which has
- * another symbol in newer versions of libc. */
+/* Parses an exponent, up to the end of the text. Does not use strtol: with a
+ * newer libc it becomes a symbol that older versions of libc do not have. */
 static bool read_exponent(const char *text, long *v)
 {
 	bool negative = *text == '-';
@@ -217,9 +221,9 @@ static bool read_exponent(const char *text, long *v)
 }
 
 /*
- * Reads a float of 31 bytes, written with "%.20e" and padded with NULs. Removes
- * the decimal point and adjusts the exponent, because strtod expects the
- * locale's point.
+ * Reads a float in the old format: 31 bytes, written with "%.20e" and padded
+ * with NULs. Removes the decimal point and adjusts the exponent, because strtod
+ * expects the decimal point of the locale.
  */
 static int old_float_token(struct inv_cursor *c, struct inv_token *tok)
 {
@@ -342,10 +346,11 @@ static int get_int(struct inv_cursor *c, uint64_t *v)
 }
 
 /*
- * Reads a local fun after its tag (widths in bytes): size 4, arity 1, uniq 16,
- * index 4, n_free 4, module, old index, old uniq, pid, free variables. The VM
- * prints old index and old uniq. The size includes itself; it is used to skip
- * the free variables.
+ * Reads a local fun after its tag. Its fields, with their widths in bytes, are:
+ * size 4, arity 1, uniq 16, index 4, n_free 4; and then terms: module, old
+ * index, old uniq, pid, free variables. The token gets old index and old uniq,
+ * which the VM prints. The size counts its own four bytes, too. It is used to
+ * skip the free variables.
  */
 static int fun_token(struct inv_cursor *c, struct inv_token *tok)
 {
@@ -381,8 +386,9 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok)
 	return r;
 }
 
-/* Opens a container of n elements. Each element takes at least one byte, so
- * the number of remaining bytes limits n. */
+/* Opens a container, whose number of elements is a number of `width' bytes.
+ * Each element takes at least one byte, so the number must not exceed the
+ * number of remaining bytes. */
 static int open_token(struct inv_cursor *c, struct inv_token *tok, unsigned tag,
 		      unsigned width)
 {

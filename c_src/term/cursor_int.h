@@ -4,39 +4,43 @@
 
 #include "term/cursor.h"
 
-/* Private to the files of the cursor; shared by the two decoders. */
+/* Private to the cursor: declarations that the decoders for packed terms and
+ * for ETF share. */
 
+/* The kinds of open containers. */
 enum inv_nest_kind {
 	INV_FRAME_TUPLE = 1,
 	INV_FRAME_MAP,
 	INV_FRAME_ARGS,	  /* the arguments of an APPLY */
-	INV_FRAME_OPEN,	  /* packed list: ends with an END, TAIL or CUT code */
-	INV_FRAME_LIST,	  /* ETF list; `left' includes the tail */
+	INV_FRAME_OPEN,	  /* a packed list; its END, TAIL or CUT was not read
+			     yet */
+	INV_FRAME_LIST,	  /* a list in ETF; `left' counts the tail, too */
 	INV_FRAME_CLOSED, /* a list whose improper tail is being read */
 };
 
 /*
- * Each of these functions reads one token in the innermost open container f,
- * which has at least one more element. f is NULL at depth 0; then there is at
- * least one more byte.
+ * Each of these functions reads one token in the innermost open container f.
+ * The caller has checked that f has at least one more element. At depth 0 f is
+ * NULL, and the caller has checked that there is at least one more byte.
  */
 int inv__packed_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 		     struct inv_token *tok);
 int inv__etf_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 		  struct inv_token *tok);
 
-/* Says which element of a function {M,F,A} is the next token. */
+/* The element of a function {M,F,A} that is the next token. */
 enum inv_pending {
 	INV_PENDING_MODULE = 1,
 	INV_PENDING_FUNCTION,
 	INV_PENDING_LAST,
 };
 
-/* Reads the next token of the function c->function, at c->pending. */
+/* Sets *tok to the element of c->function that c->pending names, and moves
+ * c->pending to the next element. */
 int inv__function_next(struct inv_cursor *c, struct inv_token *tok);
 
-/* If a function or an APPLY is next, reads it into c->function and
- * c->with_args, and returns true. */
+/* If a dictionary entry that is a function, or an APPLY, is next, reads it into
+ * c->function and c->with_args, and returns true. */
 bool inv__packed_function(struct inv_cursor *c);
 
 /* Stores and returns an error. All further calls of inv_cursor_next return
@@ -60,8 +64,8 @@ static inline int inv__cursor_end(struct inv_cursor *c, struct inv_token *tok)
 	return 0;
 }
 
-/* Starts an element of f: decrements f->left, and returns the separator before
- * the element. */
+/* Counts an element of f as read: decrements f->left. Returns the separator
+ * before the element. */
 static inline uint8_t inv__cursor_sep(struct inv_cursor_frame *f)
 {
 	uint32_t left;

@@ -15,7 +15,7 @@ static int get_varint(struct inv_cursor *c, uint64_t *v)
 		c->p = p;
 		return 0;
 	}
-	/* Ten bytes without an end are not a varint. */
+	/* If there are ten bytes, the varint is not incomplete but invalid. */
 	return inv__cursor_fail(c, inv__cursor_room(c) < INV_VARINT_MAX ?
 					   INV_ETRUNCATED :
 					   INV_EDAMAGED);
@@ -79,7 +79,8 @@ static void atom_token(struct inv_token *tok, const struct inv_dict_entry *e)
 	tok->len = e->len;
 }
 
-/* The third element of the function: its arity, or its arguments. */
+/* Sets *tok to the third element of c->function: its arity, or the first token
+ * of the list of its arguments. */
 static int last_token(struct inv_cursor *c, struct inv_token *tok)
 {
 	uint32_t arity = c->function.arity;
@@ -117,7 +118,7 @@ int inv__function_next(struct inv_cursor *c, struct inv_token *tok)
 	}
 }
 
-/* Begins the tuple of c->function. */
+/* Opens the tuple {M,F,_} of c->function. */
 static int open_function(struct inv_cursor *c, struct inv_token *tok,
 			 bool with_args)
 {
@@ -226,8 +227,8 @@ static int binary_cut_token(struct inv_cursor *c, struct inv_token *tok)
 	return 0;
 }
 
-/* Reads the kind of a cut and how much is missing, for CUT, HOLE and
- * STRING_CUT. */
+/* Reads the two numbers of a CUT, HOLE or STRING_CUT: the kind, and how much is
+ * missing. */
 static int get_cut(struct inv_cursor *c, struct inv_token *tok)
 {
 	if (c->p == c->end)
@@ -263,9 +264,9 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok,
 }
 
 /*
- * Reads a CUT, whose kind must match the container f. For a tuple or map,
- * computes the number of missing elements from the container's size, because
- * the number in the CUT is not trusted.
+ * Reads a CUT, whose kind must match the container f. In a tuple or map, the
+ * number of missing elements is computed from the container's size, and the
+ * number in the CUT, which may be wrong, is ignored.
  */
 static int cut_token(struct inv_cursor *c, struct inv_cursor_frame *f,
 		     struct inv_token *tok)
@@ -276,8 +277,8 @@ static int cut_token(struct inv_cursor *c, struct inv_cursor_frame *f,
 	tok->kind = INV_TOK_CUT;
 	if (r)
 		return r;
-	/* inv__cursor_sep has already counted the element that the CUT
-	 * replaces. */
+	/* + 1, because inv__cursor_sep has counted the first element that the
+	 * CUT replaces as read. */
 	if (f && f->kind == INV_FRAME_TUPLE) {
 		fits = tok->cut == INV_CUT_TUPLE;
 		tok->left = (uint64_t)f->left + 1;
@@ -326,7 +327,8 @@ static int xpid_token(struct inv_cursor *c, struct inv_token *tok,
 	return r;
 }
 
-/* Reads one of the three terms of an EXPORT. kind: atom or small integer. */
+/* Reads one of the three terms of an EXPORT, which must be of this kind: an
+ * atom or a small integer. */
 static int small_term(struct inv_cursor *c, struct inv_token *tok,
 		      unsigned kind)
 {
@@ -405,7 +407,7 @@ static int open_token(struct inv_cursor *c, struct inv_token *tok,
 	return r ? r : inv__cursor_open(c, INV_FRAME_MAP, 2 * tok->count);
 }
 
-/* Reads a term whose code is 0xc0 or higher. */
+/* Reads the first token of a term whose code is 0xc0 or higher. */
 static int coded(struct inv_cursor *c, struct inv_cursor_frame *f,
 		 struct inv_token *tok, unsigned code)
 {

@@ -23,7 +23,7 @@ void inv_dict_release(struct inv_dict *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* Appends x to the n numbers at *v, which have room for *cap. */
+/* Appends x to the array *v, which has *n numbers and room for *cap. */
 static int append(uint32_t **v, uint32_t *n, uint32_t *cap, uint32_t x)
 {
 	uint32_t more = *cap ? 2 * *cap : FIRST_CAP;
@@ -55,8 +55,8 @@ static struct inv_dict_entry *add_entry(struct inv_dict *d)
 	uint32_t cap = d->cap ? d->cap : FIRST_CAP;
 
 	if (d->n == d->cap) {
-		/* Cannot overflow, because each entry needs at least two
-		 * bytes. */
+		/* `cap' cannot overflow, because each entry was parsed from at
+		 * least two bytes. */
 		while (cap <= d->n)
 			cap *= 2;
 		e = realloc(e, cap * sizeof(*e));
@@ -80,7 +80,7 @@ static bool parse_name(struct inv_dict_entry *e, const uint8_t *p,
 {
 	size_t len = (size_t)(end - p);
 
-	/* at most 255 characters of at most four bytes each */
+	/* An atom has at most 255 characters, each of at most four bytes. */
 	if (len > 4 * 255 || !inv_utf8_valid(p, len))
 		return false;
 	e->bytes = p;
@@ -126,8 +126,8 @@ static bool parse_entry(struct inv_dict_entry *e, const uint8_t *p,
 		return parse_function(e, p, end);
 	default:
 		/*
-		 * The kind of a newer version. Terms that this version can read
-		 * do not refer to this entry.
+		 * A kind that only newer versions know. No term that this
+		 * version can read uses such an entry.
 		 */
 		return true;
 	}
@@ -155,8 +155,8 @@ uint64_t inv_function_hash(const uint8_t *module, size_t module_len,
 		    XXH3_64bits(function, function_len), arity);
 }
 
-/* Returns the hash of an atom's name. Each name is hashed only once, because
- * many functions can have the same long name. */
+/* Returns the hash of an atom's name. Stores it in the atom's entry, so that a
+ * long name that many functions have is hashed only once. */
 static uint64_t name_hash(const struct inv_dict *d, uint64_t number)
 {
 	struct inv_dict_entry *e = &d->entries[d->n - 1 - number];
@@ -166,7 +166,8 @@ static uint64_t name_hash(const struct inv_dict *d, uint64_t number)
 	return e->hash;
 }
 
-/* Sets the hashes of the functions, whose names come later in the packet. */
+/* Sets the hashes of all functions. parse_entry cannot do this, because the
+ * names of a function come later in the packet than the function. */
 static void hash_functions(struct inv_dict *d)
 {
 	struct inv_dict_function f;

@@ -13,25 +13,25 @@
  * A packet's dictionary (abi/term.h): maps the dictionary numbers in its terms
  * to atoms, pids, ports, functions and nodes.
  *
- * One struct is used for packet after packet and keeps its memory. Its entries
- * point into the parsed bytes, which must stay valid as long as the dictionary,
- * or a cursor that uses it, is in use. Only inv_dict_parse changes it, so
- * several threads may read it.
+ * One struct can be used for one packet after another, and keeps its memory.
+ * Its entries point into the parsed bytes, so the bytes must stay valid as long
+ * as the dictionary, or a cursor that uses it, is in use. Only inv_dict_parse,
+ * _clear, _set and _sort change a dictionary, so several threads may read it.
  *
- * All zero is an empty dictionary.
+ * A struct of zeros is an empty dictionary.
  */
 struct inv_dict_entry {
-	uint8_t kind;  /* enum inv_def */
-	uint8_t plain; /* ATOM: printed without quotes in every release */
-	uint8_t arity; /* FUNCTION: the arity */
-	uint16_t len;  /* length of bytes */
+	uint8_t kind;	      /* enum inv_def */
+	uint8_t plain;	      /* ATOM: every release prints it without quotes */
+	uint8_t arity;	      /* FUNCTION: the arity */
+	uint16_t len;	      /* length of bytes */
 	const uint8_t *bytes; /* ATOM, NODE: the name, valid UTF-8 */
 	uint64_t number;      /* PID, PORT: number; NODE: X of <X.1.0>;
-				 FUNCTION: entry of the module */
-	uint64_t serial;      /* PID: serial; NODE: creation; FUNCTION: entry of
-				 the function's name */
-	uint64_t hash; /* FUNCTION: inv_function_hash of it; ATOM: only for
-				 inv_dict_parse */
+				 FUNCTION: dictionary number of the module */
+	uint64_t serial;      /* PID: serial; NODE: creation; FUNCTION:
+				 dictionary number of the function's name */
+	uint64_t hash; /* FUNCTION: the result of inv_function_hash; ATOM:
+				 private to inv_dict_parse */
 };
 
 /* A function of the dictionary. */
@@ -39,8 +39,7 @@ struct inv_dict_function {
 	const struct inv_dict_entry *module; /* ATOM */
 	const struct inv_dict_entry *function;
 	uint32_t arity; /* 0..255 */
-	uint64_t hash;	/* hash of the function, as inv_function_hash makes
-			   it */
+	uint64_t hash;	/* the result of inv_function_hash */
 };
 
 /* Returns a hash of a function, which is never 0. The names are UTF-8. */
@@ -53,8 +52,8 @@ struct inv_dict {
 	/* private */
 	uint32_t cap;
 	struct inv_dict_entry *entries; /* newest first, as in the packet */
-	uint32_t *nodes; /* indices of the NODE entries, in the order of the
-			  * nodes' numbers; if a number occurs twice, the newest
+	uint32_t *nodes; /* indices of the NODE entries, sorted by their
+			  * `number'; if two have the same number, the newer
 			  * entry comes first */
 	uint32_t n_nodes;
 	uint32_t cap_nodes;
@@ -64,19 +63,20 @@ struct inv_dict {
 };
 
 /*
- * Replaces the contents by the definitions in [p, p + len). Returns 0 or
- * INV_ENOMEM. INV_EDAMAGED: a definition is invalid; the dictionary is then
- * empty.
+ * Replaces the contents by the definitions in [p, p + len). Returns 0,
+ * INV_ENOMEM, or INV_EDAMAGED if a definition is invalid; the dictionary is
+ * then empty.
  */
 int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 		   struct inv_err *err);
 
 /*
- * These functions make a dictionary of single entries, in a struct that
- * inv_dict_parse does not use. inv_dict_clear removes all entries, and makes room
- * for entries with numbers below n; it takes no time for entries that
- * were not set. inv_dict_set sets one entry, which was not set before. Call
- * inv_dict_sort after the last one. They return 0 or INV_ENOMEM.
+ * These functions set the entries of a dictionary one by one. The struct must
+ * not also be used with inv_dict_parse. inv_dict_clear removes all entries, and
+ * makes room for entries with numbers below n; its time depends on how many
+ * entries were set, not on n. inv_dict_set sets an entry that was not set since
+ * inv_dict_clear. Call inv_dict_sort after the last entry. The functions return
+ * 0 or INV_ENOMEM.
  */
 int inv_dict_clear(struct inv_dict *d, uint32_t n);
 int inv_dict_set(struct inv_dict *d, uint32_t number,
@@ -100,8 +100,8 @@ static inline uint32_t inv_dict_number(const struct inv_dict *d,
 	return d->n - 1 - (uint32_t)(e - d->entries);
 }
 
-/* Sets *f to the function with this number. Returns false if there is none, or
- * its atoms do not exist. */
+/* Sets *f to the function with this number. Returns false if there is no such
+ * function, or if its atoms are not in the dictionary. */
 static inline bool inv_dict_function(const struct inv_dict *d, uint64_t number,
 				     struct inv_dict_function *f)
 {

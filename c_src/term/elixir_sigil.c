@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints Elixir's ranges, dates and times as inspect/2 does: 1..10, ~D[2026-11-25].
- * A struct whose fields are not exactly those of its module, with valid values, is
- * printed in the general form, which can be read back, too.
+ * Prints Elixir's ranges, dates and times as inspect/2 does: 1..10 or
+ * ~D[2026-11-25]. If a struct does not have exactly the fields of its module,
+ * or a value is invalid, it is printed like other structs. Elixir can read that
+ * form, too.
  */
 #include "term/print_int.h"
 
@@ -58,7 +59,7 @@ static const char *const names[FIELDS] = {
 static const struct kind {
 	const char *module;
 	unsigned fields;
-	char sigil; /* letter of the sigil; 0: a range */
+	char sigil; /* letter of the sigil; 0: printed as a range */
 } kinds[] = {
 	{ "Elixir.Range", OF_RANGE, 0 },
 	{ "Elixir.Date", BIT(CALENDAR) | OF_DATE, 'D' },
@@ -70,7 +71,8 @@ static const struct kind {
 struct values {
 	int64_t v[MICROSECOND + 1];
 	int64_t precision; /* how many digits of the microseconds are known */
-	unsigned found;	   /* the set of fields, without STRUCT */
+	unsigned found;	   /* the set of fields that were read, without
+			    * STRUCT */
 };
 
 static bool is_text(const struct inv_token *tok, const char *text)
@@ -88,7 +90,8 @@ static bool get_int(struct inv_cursor *c, int64_t *v)
 	return true;
 }
 
-/* Reads {Microseconds, Precision}, whose first token was just read. */
+/* Reads the tuple {Microseconds, Precision}, whose first token was just
+ * read. */
 static bool get_microsecond(struct inv_cursor *c, const struct inv_token *first,
 			    struct values *v)
 {
@@ -99,7 +102,8 @@ static bool get_microsecond(struct inv_cursor *c, const struct inv_token *first,
 	       !inv_cursor_next(c, &tok) && tok.kind == INV_TOK_END;
 }
 
-/* Reads the value of a field. Returns false if the value has no short form. */
+/* Reads the value of a field. Returns false if a struct with this value is
+ * printed like other structs. */
 static bool get_value(struct inv_cursor *c, enum field f, struct values *v)
 {
 	struct inv_token tok;
@@ -159,7 +163,8 @@ static bool is_date(const int64_t *v)
 		     days[v[MONTH] - 1] + (leap && v[MONTH] == 2 ? 1 : 0));
 }
 
-/* Returns how many microseconds the last known digit has. */
+/* Returns how many microseconds a 1 in the last of `precision' decimal places
+ * of a second stands for. */
 static int64_t unit(int64_t precision)
 {
 	int64_t n = 1;

@@ -18,7 +18,8 @@ static bool is_word(unsigned c)
 	return is_lower(c) || is_upper(c) || (c >= '0' && c <= '9');
 }
 
-/* Returns how many bytes at p are letters, digits and _, and also @ if `at'. */
+/* Returns the number of bytes from p on that are letters, digits or _; if `at'
+ * is true, also @. */
 static size_t word(const uint8_t *p, size_t len, bool at)
 {
 	size_t i = 0;
@@ -28,7 +29,9 @@ static size_t word(const uint8_t *p, size_t len, bool at)
 	return i;
 }
 
-/* Returns true for a name such as f, f? or f!, which needs no quotes. */
+/* Returns true for a name such as f, f? or f!, which needs no quotes. If
+ * `upper' is true, the name may begin with an upper-case letter; if `at' is
+ * true, it may contain @. */
 static bool is_name(const uint8_t *p, size_t len, bool upper, bool at)
 {
 	size_t n;
@@ -53,7 +56,8 @@ static bool is_alias(const uint8_t *p, size_t len)
 		n = p < end && is_upper(*p) ?
 			    word(p, (size_t)(end - p), false) :
 			    0;
-		/* Elixir.Elixir.A would be read as Elixir.A */
+		/* Without its prefix, Elixir.Elixir.A would become Elixir.A,
+		 * which is another atom. */
 		if (!n || (p == begin && n == 6 && !memcmp(p, "Elixir", 6)))
 			return false;
 		p += n;
@@ -75,8 +79,8 @@ static bool is_text(const uint8_t *p, size_t len, const char *text)
 }
 
 /*
- * Returns the letter of ch's backslash escape in double quotes, or 0 if ch has
- * no such escape.
+ * Returns the letter of the escape sequence for ch in double quotes (n for a
+ * newline), or 0 if ch has no such escape sequence.
  */
 static char escape_letter(uint32_t ch)
 {
@@ -89,13 +93,13 @@ static char escape_letter(uint32_t ch)
 
 /* The longest text of a character: \u{10FFFF} */
 #define CHAR_MAX_LEN 10
-/* Space is reserved for this many characters at a time. */
+/* In the output, space is reserved for this many characters at a time. */
 #define SOME 64
 
 /*
- * Returns true for a character that Unicode joins with the next one (property
- * Grapheme_Cluster_Break=Prepend). Elixir takes it and a closing quote for one
- * character, and does not find the string's end.
+ * Returns true for a character that Unicode joins with the next character
+ * (property Grapheme_Cluster_Break=Prepend). If a closing quote followed it,
+ * Elixir would read both as one character and not find the string's end.
  */
 static bool joins_next(uint32_t ch)
 {
@@ -118,7 +122,8 @@ static bool joins_next(uint32_t ch)
 	return false;
 }
 
-/* Writes ch as in a string. `next' is the character after it. */
+/* Writes the character ch of a string at w, escaped if necessary. `next' is the
+ * character after it. */
 static uint8_t *put_char(uint8_t *w, uint32_t ch, uint32_t next)
 {
 	char letter = escape_letter(ch);
@@ -144,7 +149,7 @@ static uint8_t *put_char(uint8_t *w, uint32_t ch, uint32_t next)
 	return inv_utf8_put(w, ch);
 }
 
-/* Appends UTF-8 in double quotes. */
+/* Appends a text, which is UTF-8, in double quotes. */
 static void quote(const uint8_t *p, size_t len, struct inv_buf *out)
 {
 	const uint8_t *end = p + len;
@@ -285,8 +290,9 @@ void inv__elixir_charlist(const struct inv_token *tok, struct inv_buf *out)
 	inv_buf_putc(out, ']');
 }
 
-/* Returns the number of bytes of a binary that are text; SIZE_MAX: it is not
- * text. If it was cut inside a character, leaves out the incomplete one. */
+/* Returns how many bytes of a binary are text, or SIZE_MAX if the binary is not
+ * text. If it was cut inside a character, does not count the bytes of this
+ * character. */
 static size_t text_of(const struct inv_token *tok)
 {
 	size_t len = tok->len;
@@ -329,7 +335,8 @@ void inv__elixir_binary(const struct inv_token *tok, struct inv_buf *out)
 
 /* --- texts of Erlang ------------------------------------------------------ */
 
-/* Reads an atom at *p, and appends its name, without quotes. */
+/* Reads an atom at *p in Erlang's syntax, and appends its name, without
+ * quotes. */
 static bool get_atom(const char **p, const char *end, struct inv_buf *name)
 {
 	const char *s = *p;

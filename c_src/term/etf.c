@@ -42,7 +42,7 @@ static void put_be(struct inv_buf *out, uint64_t v, unsigned n)
 	}
 }
 
-/* Appends a code and a 32-bit number. */
+/* Appends the byte `code' and the 32-bit number n. */
 static void put_sized(struct inv_buf *out, uint8_t code, uint32_t n)
 {
 	put_be(out, (uint64_t)code << 32 | n, 5);
@@ -63,8 +63,8 @@ void inv_etf_map(struct inv_buf *out, size_t pairs)
 	put_sized(out, MAP, (uint32_t)pairs);
 }
 
-/* Writes the head of a list of n elements.  The caller writes the elements and
- * calls inv_etf_nil.  An empty list has no head: it is only the nil. */
+/* Writes the head of a list of n elements.  The caller then writes the elements
+ * and calls inv_etf_nil.  An empty list has no head, only the nil. */
 void inv_etf_list(struct inv_buf *out, size_t n)
 {
 	if (n)
@@ -127,16 +127,16 @@ void inv_etf_int(struct inv_buf *out, int64_t v)
 /* --- one term ------------------------------------------------------------- */
 
 /*
- * An open container. Its number of elements is known only at its end, and is
- * written then. For a tuple of fewer than 256 elements, this number takes one
- * byte.
+ * An open container. Its number of elements is known only at its end, so it is
+ * written then, into bytes that were reserved.
  */
 struct open {
-	size_t at; /* offset of the number in the output */
+	size_t at; /* offset of the reserved bytes in the output */
 	uint32_t n;
 	uint8_t kind;
-	bool wide; /* the number takes four bytes */
-	bool tailed;
+	bool wide;   /* four bytes are reserved; otherwise one, which is enough
+		    * for a tuple of fewer than 256 elements */
+	bool tailed; /* the tail of an improper list was written */
 };
 
 struct writer {
@@ -149,9 +149,9 @@ struct writer {
 	uint32_t n, cap;
 };
 
-/* Appends the name of the identifier's node: the name in the token, or else in
- * the dictionary, or else the home node's name. Returns this node's
- * creation. */
+/* Appends the name of the node of a pid, port or reference. If the token has no
+ * name, takes it from the dictionary; if the dictionary has none, takes the
+ * recording node's name. Returns the creation of the node. */
 static uint32_t put_node(const struct writer *w, const struct inv_token *tok)
 {
 	uint32_t own = w->exact ? tok->creation : 0;
@@ -191,8 +191,8 @@ static void put_port(const struct writer *w, const struct inv_token *tok)
 	put_be(w->out, creation, 4);
 }
 
-/* The external format has the numbers of a reference in reverse: opposite to
- * the printed order. */
+/* Appends a reference. The external format has its numbers in the reverse of
+ * the order in which they are printed. */
 static void put_ref(const struct writer *w, const struct inv_token *tok)
 {
 	put_be(w->out, NEWER_REFERENCE << 16 | tok->n_ids, 3);
@@ -215,8 +215,8 @@ static void put_hole(struct inv_buf *out)
 	inv_etf_atom(out, "...", 3);
 }
 
-/* The keys of a map must be different. So if a mark is a key, it has a
- * number. */
+/* Appends a mark. The keys of a map must be different, so a mark that is a key
+ * gets a number. */
 static void put_mark(const struct writer *w, uint64_t type)
 {
 	const struct open *o = w->n ? &w->open[w->n - 1] : NULL;
@@ -302,8 +302,8 @@ static int put_scalar(const struct writer *w, const struct inv_token *tok)
 			return INV_EUNKNOWN;
 		inv_etf_binary(out, tok->bytes, tok->len);
 		break;
-	default: /* holes and local funs; only trees have the external format of
-		    a local fun */
+	default: /* holes and local funs. The external format of a local fun is
+		    known only if the token comes from a tree. */
 		if (w->exact && tok->kind == INV_TOK_FUN && tok->len2) {
 			inv_buf_put(out, tok->bytes2, tok->len2);
 			break;
@@ -358,7 +358,7 @@ static void pop(struct writer *w)
 		inv_etf_nil(w->out);
 }
 
-/* Adds 1 to the number of elements of the innermost open container. */
+/* Counts the term of tok as an element of the innermost open container. */
 static void count(const struct writer *w, const struct inv_token *tok)
 {
 	struct open *o;
@@ -370,7 +370,8 @@ static void count(const struct writer *w, const struct inv_token *tok)
 		o->tailed = true;
 	else
 		o->n++;
-	/* The missing pairs of a map are written as one pair of holes. */
+	/* One pair of holes stands for all missing pairs of a map. This is the
+	 * second of the two. */
 	if (tok->kind == INV_TOK_CUT && o->kind == INV_TOK_MAP) {
 		o->n++;
 		put_hole(w->out);

@@ -13,9 +13,10 @@ struct inv_fields_def {
 	uint16_t module_len;
 	uint16_t name_len;
 	size_t text_len;
-	/* at[i] is where field i begins in the text; at[n] is the text's length */
+	/* Offset of field i in the text; at[n] is the length of the text. */
 	uint32_t *at;
-	uint8_t *text; /* the names of the fields, as they are printed */
+	uint8_t *text; /* the names of all fields, as they are printed, without
+			* separators */
 	uint8_t *module;
 	uint8_t *name;
 };
@@ -44,7 +45,8 @@ static unsigned bucket_of(const uint8_t *name, size_t len, uint32_t n)
 	return (h ^ h >> 8 ^ h >> 16) % INV_FIELDS_BUCKETS;
 }
 
-/* Prints the names of the fields: with quotes, if a release needs them. */
+/* Prints the names of the fields. A name is in quotes if at least one release
+ * needs them. */
 static int print_names(struct inv_buf *text, uint32_t *at, uint32_t n,
 		       const uint8_t *p, size_t len)
 {
@@ -111,7 +113,8 @@ static size_t size_of(const struct inv_fields_def *d)
 	       d->module_len + d->name_len;
 }
 
-/* Removes the definition that d replaces, and inserts d. */
+/* Inserts the definition d. Removes the definition that d replaces, if there is
+ * one. */
 static void insert(struct inv_fields *f, struct inv_fields_def *d)
 {
 	struct inv_fields_def **at =
@@ -167,7 +170,8 @@ static bool next_atom(struct inv_cursor *c, struct inv_token *tok)
 	return !inv_cursor_next(c, tok) && tok->kind == INV_TOK_ATOM;
 }
 
-/* Reads a list of atoms. Returns false if anything is missing. */
+/* Reads a list of atoms. Returns false if it is incomplete, or not a list of
+ * atoms. */
 static bool read_names(struct inv_cursor *c, struct inv_buf *b, uint32_t *n)
 {
 	struct inv_token tok;
@@ -185,7 +189,7 @@ static bool read_names(struct inv_cursor *c, struct inv_buf *b, uint32_t *n)
 
 int inv_fields_read(struct inv_fields *f, struct inv_cursor *c)
 {
-	struct inv_buf b = { 0 }; /* module, name, names of fields */
+	struct inv_buf b = { 0 }; /* the names of module, record and fields */
 	size_t module_len, name_len;
 	struct inv_token tok;
 	uint32_t n;

@@ -9,12 +9,13 @@
 #include "term/cursor.h"
 
 /*
- * The names of the fields of records: {order,7,[]} is #order{id = 7,items =
- * []}. A tuple does not show which module defines its record, so several
- * modules can have records with this tag and this number of elements.
+ * The names of the fields of Erlang's records, with which a tuple such as
+ * {order,7,[]} is printed as #order{id = 7,items = []}. A tuple does not show
+ * which module defines its record. Several modules can define records with the
+ * same name and the same number of fields.
  *
- * A struct of zeros has no definitions. Memory is bounded: a definition for
- * which there is no room is ignored.
+ * A struct of zeros has no definitions. When the definitions take
+ * INV_FIELDS_MEMORY bytes, further definitions are ignored.
  */
 #define INV_FIELDS_BUCKETS 256u
 #define INV_FIELDS_MEMORY ((size_t)8 << 20)
@@ -22,32 +23,35 @@
 struct inv_fields_def;
 
 struct inv_fields {
-	uint64_t maybe; /* a bit for each tag; see inv_fields_maybe */
-	size_t size;
+	uint64_t maybe; /* the hash of a record's name sets a bit; see
+			 * inv_fields_maybe */
+	size_t size;	/* bytes of all definitions */
 	struct inv_fields_def *bucket[INV_FIELDS_BUCKETS];
 };
 
 void inv_fields_release(struct inv_fields *f);
 
 /*
- * Adds a record: the module that defines it (module_len 0: any module), the
- * record's name, and the names of its n fields. `names' has these names one
- * after the other, each after a byte with its length. Replaces a record of the
- * same module with the same name and number of fields. All names are UTF-8.
- * Returns 0 or INV_ENOMEM.
+ * Adds a definition: the module that defines the record, the record's name, and
+ * the names of its n fields. If module_len is 0, the definition is for all
+ * modules. `names' has the fields' names one after the other, each after a byte
+ * with its length. Replaces a definition by the same module with the same name
+ * and number of fields. All names are UTF-8. Returns 0 or INV_ENOMEM.
  */
 int inv_fields_add(struct inv_fields *f, const uint8_t *module,
 		   size_t module_len, const uint8_t *name, size_t name_len,
 		   uint32_t n, const uint8_t *names, size_t names_len);
 
 /*
- * Reads a definition from c: an atom or [] (any module), an atom, and a list of
- * atoms, and adds it. Returns 0 or INV_ENOMEM; terms of another form, and
- * incomplete ones, are ignored.
+ * Reads the three terms of a definition (INV_NOTE_RECORD) from c, and adds the
+ * definition: the module, or [] for all modules; the name; and a list of the
+ * fields' names. Ignores terms of another form, and incomplete terms. Returns 0
+ * or INV_ENOMEM.
  */
 int inv_fields_read(struct inv_fields *f, struct inv_cursor *c);
 
-/* Returns false if no record has this tag; it is fast. */
+/* A fast test. Returns false only if no record has this tag; it can return true
+ * even though no record has it. */
 static inline bool inv_fields_maybe(const struct inv_fields *f,
 				    const uint8_t *tag, size_t len)
 {
@@ -55,10 +59,11 @@ static inline bool inv_fields_maybe(const struct inv_fields *f,
 }
 
 /*
- * Returns the record with this tag and `arity' elements, including the tag. If
- * `module' defines such a record, returns that; otherwise the definition for
- * any module; otherwise a definition in which all modules agree. Returns NULL
- * if there is no definition, or if modules define the record differently.
+ * Returns a definition of the record with this tag and `arity' elements,
+ * counting the tag. If `module' defines the record, returns its definition.
+ * Otherwise, if there is a definition for all modules, returns that. Otherwise,
+ * if all modules that define the record name its fields alike, returns one of
+ * their definitions. Otherwise returns NULL.
  */
 const struct inv_fields_def *inv_fields_find(const struct inv_fields *f,
 					     const uint8_t *module,
@@ -66,8 +71,8 @@ const struct inv_fields_def *inv_fields_find(const struct inv_fields *f,
 					     const uint8_t *tag, size_t len,
 					     uint32_t arity);
 
-/* Returns the name of field i, from 0; *len becomes its length in bytes. The
- * name has quotes if Erlang needs them. */
+/* Returns the name of field i, counted from 0, and sets *len to its length in
+ * bytes. The name is in quotes if Erlang needs them. */
 const uint8_t *inv_fields_name(const struct inv_fields_def *def, uint32_t i,
 			       size_t *len);
 

@@ -8,8 +8,8 @@
 #include "term/simple.h"
 
 /*
- * Tokens of at most this many bytes, with their separator, are written with a
- * single check of the buffer.
+ * If a token with its separator has at most this many bytes, space for both is
+ * reserved at once.
  */
 #define SMALL_TOKEN 72
 
@@ -63,7 +63,8 @@ static void print_export(const struct inv_token *tok, struct inv_buf *out)
 	inv_buf_u64(out, tok->count);
 }
 
-/* Does not quote the module's name, because the VM never does. */
+/* Prints a local fun. The module's name has no quotes, because the VM prints it
+ * without quotes, too. */
 static void print_fun(const struct inv_token *tok, struct inv_buf *out)
 {
 	inv_buf_puts(out, "#Fun<");
@@ -176,8 +177,9 @@ static bool is_char(const struct inv_token *tok, const struct inv_print_opts *o)
 
 /*
  * Returns true if the list, whose LIST token was just read, is a string. Reads
- * elements until one is not a character, and then resets c. Elements that are
- * characters are not containers, so each byte is read at most twice.
+ * its elements up to the first that is not a character, and then sets c back.
+ * The read elements contain no lists, so each byte is read at most twice: once
+ * here, and once when it is printed.
  */
 bool inv__print_list_is_string(struct inv_cursor *c,
 			       const struct inv_print_opts *o)
@@ -201,7 +203,8 @@ bool inv__print_list_is_string(struct inv_cursor *c,
 	       (tok.kind == INV_TOK_CUT || tok.kind == INV_TOK_END);
 }
 
-/* Prints a list that inv__print_list_is_string accepted. Reads its END, too. */
+/* Prints the elements of a list for which inv__print_list_is_string is true,
+ * and reads its END. */
 int inv__print_list_string(struct inv_cursor *c, struct inv_buf *out)
 {
 	struct inv_token tok;
@@ -229,12 +232,13 @@ void inv__print_sep(const struct inv_token *tok, struct inv_buf *out)
 	inv_buf_put(out, sep_text[tok->sep], sep_len[tok->sep]);
 }
 
-/* Updates the order of large maps before tok is printed. */
+/* Call it before tok is printed. Calls inv__order_open, _pair or _close if a
+ * large map, or a pair of a large map, begins or ends with tok. */
 void inv__print_keep_order(struct inv__order *order, const struct inv_cursor *c,
 			   const struct inv_token *tok, struct inv_buf *out)
 {
-	/* Depth of the container that tok is in. If tok is an END, the depth
-	 * of the container around the closed container. */
+	/* The number of containers around tok. If tok is an END, the number of
+	 * containers around the closed container. */
 	uint32_t depth = c->depth - inv__print_is_open(tok);
 
 	if (tok->kind == INV_TOK_END) {

@@ -11,16 +11,15 @@
 #include "term/fields.h"
 
 /*
- * Prints terms like io_lib:format on the recording node.
+ * Prints terms as io_lib:format does on the recording node.
  *
- * The text is the UTF-8 encoding of the characters that io_lib:format returns:
- * é takes two bytes, both in 'é' under ~w and in "é" under ~p.
+ * The text is the UTF-8 encoding of the characters that io_lib:format returns.
+ * So é takes two bytes, both in 'é' under ~w and in "é" under ~p.
  *
- * The pairs of a map have the same order as in io_lib:format.
+ * The pairs of a map are printed in the same order as by io_lib:format.
  *
- * Terms that were left out of the recording are shown at their place as "..."
- * with the number of missing elements or bytes, in the brackets of the
- * container:
+ * Where terms were not recorded, "..." is printed in their place, inside the
+ * brackets of their container, with the number of missing elements or bytes:
  *
  *	[1,2,3,...(12 more)]		a list's 12 remaining elements
  *	[1,2,3,...(>=12 more)]		at least 12, and perhaps a tail
@@ -35,11 +34,11 @@
  *	...(integer of >=300 bytes)	a big integer that was left out
  *	...				any other term
  *
- * A redacted value is shown with its type, <redacted:binary>. No term of Erlang is
- * written like this.
+ * A redacted value is printed with its type, <redacted:binary>. No term of
+ * Erlang is written like this.
  *
- * A BIG of more than INV_BIG_PRINT_MAX bytes is printed as if it had been left
- * out, because printing takes time quadratic in its length.
+ * An integer of more than INV_BIG_PRINT_MAX bytes is printed as if it had not
+ * been recorded, because printing takes time quadratic in its length.
  */
 #define INV_BIG_PRINT_MAX 16384
 
@@ -51,57 +50,59 @@ enum inv_print_style {
 
 enum inv_syntax {
 	INV_SYNTAX_ERLANG = 0,
-	INV_SYNTAX_ELIXIR, /* like inspect/2 with limit: :infinity; `style',
-			    * `unicode' and `fields' have no effect, and large
-			    * maps are printed in the order in which they are
-			    * read */
+	INV_SYNTAX_ELIXIR, /* like inspect/2 with limit: :infinity. `style',
+			    * `unicode' and `fields' have no effect. The pairs
+			    * of large maps are printed in the order in which
+			    * they are read */
 };
 
-/* All zero means ~w of OTP 25. Releases differ: from 27 on 'maybe' and 'else'
- * are quoted, and under ~0tp OTP 29 has other rules for binaries that are
- * text. */
+/* A struct of zeros means ~w of OTP 25. The text depends on the release: from
+ * OTP 27 on the atoms 'maybe' and 'else' have quotes, and OTP 29 has another
+ * rule under ~0tp for whether a binary is text. */
 struct inv_print_opts {
 	enum inv_print_style style;
-	bool unicode;	 /* ~tw, ~0tp: characters above 255 unchanged, except
-			    hidden ones (base/utf8.h) */
-	bool wide_range; /* the node ran with +pc unicode: ~0tp prints
-			    characters above 255 in strings */
+	bool unicode;	 /* the modifier t, as in ~tw and ~0tp: characters above
+			    255 are printed unchanged, except hidden characters
+			    (base/utf8.h) */
+	bool wide_range; /* the node ran with +pc unicode: under ~0tp lists and
+			    binaries with characters above 255 are printed as
+			    text */
 	unsigned otp;	 /* OTP release of the recording node: 25, 26, …; 0:
 			 unknown, treated as 25 */
 	/*
-	 * Records are printed as #order{id = 7}. fields[0] has precedence;
-	 * either may be NULL. If modules define a record differently, the
-	 * definition of `module' is used; if `module' has no definition, the
-	 * record is printed as a tuple.
+	 * The definitions of records, which are then printed as #order{id = 7}.
+	 * fields[0] has precedence over fields[1]; each may be NULL. If modules
+	 * define a record differently, the definition of `module' is used. If
+	 * `module' does not define it, the record is printed as a tuple.
 	 */
 	const struct inv_fields *fields[2];
 	const uint8_t *module; /* UTF-8 */
 	size_t module_len;
-	/* Containers inside this many other containers are printed as {...},
-	 * [...] or #{...}; 0: no limit. */
+	/* A container that is inside `depth' other containers is printed as
+	 * {...}, [...] or #{...}. 0: no limit. */
 	uint32_t depth;
 	enum inv_syntax syntax;
 };
 
 /*
  * Appends the next term of c to out, and moves c past it. Returns 0 or
- * INV_ENOMEM. INV_END: as from inv_cursor_next, or the innermost open container
- * has no more elements, and its END was read. Other errors of the cursor: out
- * has the text before the error.
+ * INV_ENOMEM. Returns INV_END if inv_cursor_next does, and also if the
+ * innermost open container has no more elements; its END was then read. Returns
+ * the errors of inv_cursor_next; out then has the text before the error.
  */
 int inv_term_print(struct inv_cursor *c, struct inv_buf *out,
 		   const struct inv_print_opts *o);
 
 /*
  * Like inv_term_print, for the term whose first token, tok, was just read. Does
- * not print the separator before it (tok->sep).
+ * not print the separator before the term (tok->sep).
  */
 int inv_term_print_token(struct inv_cursor *c, const struct inv_token *tok,
 			 struct inv_buf *out, const struct inv_print_opts *o);
 
 /*
- * Returns the record for a tuple, whose tag and number of elements are given,
- * or NULL if no such record is known.
+ * Returns the definition with which a tuple with this tag and `arity' elements
+ * is printed as a record, or NULL if it is printed as a tuple.
  */
 const struct inv_fields_def *inv_print_record(const struct inv_print_opts *o,
 					      const uint8_t *tag, size_t len,
@@ -111,16 +112,17 @@ const struct inv_fields_def *inv_print_record(const struct inv_print_opts *o,
 void inv_term_print_atom(const uint8_t *name, size_t len, struct inv_buf *out,
 			 const struct inv_print_opts *o);
 
-/* Append the names in a call such as m:f(1) or Shop.Cart.add(1): one function
- * appends the module and the separator, the other the function. */
+/* These two functions append the names in a call such as m:f(1) or
+ * Shop.Cart.add(1): the first appends the module and the separator, the second
+ * the function. */
 void inv_term_print_module(const uint8_t *name, size_t len, struct inv_buf *out,
 			   const struct inv_print_opts *o);
 void inv_term_print_function(const uint8_t *name, size_t len,
 			     struct inv_buf *out,
 			     const struct inv_print_opts *o);
 
-/* Appends an atom, or a function m:f/1, in Elixir's syntax. The text is given
- * as Erlang prints it. If the text is something else, appends nothing and
+/* Translates a text from Erlang's to Elixir's syntax and appends it. `text'
+ * must be an atom, or a function m:f/1. If it is neither, appends nothing and
  * returns false. */
 bool inv_term_print_translated(const char *text, size_t len,
 			       struct inv_buf *out);

@@ -2,23 +2,24 @@
 /*
  * Prints terms in Elixir's syntax.
  *
- * Only at the end of a list it is known whether the list is a keyword list;
- * the same holds for maps and structs. So a container is read twice: look()
- * finds the class of the container and of all containers inside it, and print()
- * prints them.
+ * The form in which a list is printed depends on all its elements: whether it
+ * is a keyword list is known only at its end. The same is true for maps and
+ * structs. So a container is read twice: look() finds the class of the
+ * container and of all containers inside it, and then they are printed.
  */
 #include "term/print_int.h"
 
-/* What a container is. */
+/* The form in which a container is printed. */
 enum class {
 	PLAIN,
-	CHARS,	  /* a list: ~c"abc" */
-	KEYWORDS, /* a list: [a: 1]; a map: %{a: 1} */
-	STRUCT,	  /* a map: %Shop.Cart{a: 1} */
+	CHARS,	  /* a list as ~c"abc" */
+	KEYWORDS, /* a list as [a: 1], or a map as %{a: 1} */
+	STRUCT,	  /* a map as %Shop.Cart{a: 1} */
 };
 
 struct shape {
-	const uint8_t *name; /* STRUCT: the module, in the cursor's bytes */
+	const uint8_t *name; /* STRUCT: the module; points into the cursor's
+			      * bytes */
 	uint16_t len;
 	uint8_t class;
 };
@@ -28,22 +29,26 @@ struct level {
 	uint32_t shape; /* index in `shapes' of the container's shape */
 	uint32_t n;	/* how many elements were read */
 	uint8_t kind;
-	bool chars;	   /* while looking: all elements are characters */
-	bool keywords;	   /* while looking: all elements are pairs, or all
-			      keys are atoms */
-	bool is_struct;	   /* while looking: the last key was __struct__ */
-	bool is_exception; /* while looking: the last key was __exception__ */
-	bool bare; /* print: a pair of a keyword list, without brackets */
+	/* The next four fields are used only by look(). */
+	bool chars;	   /* all elements so far are characters */
+	bool keywords;	   /* a list: all elements so far are pairs whose keys
+			      are atoms; a map: all keys so far are atoms */
+	bool is_struct;	   /* the last key was __struct__ */
+	bool is_exception; /* the last key was __exception__ */
+	bool bare; /* when printing: a pair of a keyword list, printed without
+		    * brackets */
 };
 
 struct printer {
 	struct inv_cursor *c;
 	struct inv_buf *out;
 	const struct inv_print_opts *o;
-	struct inv_buf shapes; /* struct shape of all containers */
-	struct inv_buf levels; /* a stack of struct level, innermost last */
+	struct inv_buf shapes; /* an array of struct shape, one for each
+				* container, in the order in which containers
+				* begin */
+	struct inv_buf levels; /* a stack of struct level, the innermost last */
 	uint32_t outside;      /* depth of the cursor outside the term */
-	uint32_t next;	       /* while printing: the number of the next
+	uint32_t next;	       /* when printing: index in `shapes' of the next
 				  container */
 };
 
@@ -79,7 +84,8 @@ static bool is_key(const struct inv_token *tok)
 	       inv__elixir_is_key(tok->bytes, tok->len);
 }
 
-/* If the cursor had to convert a name, its bytes are not valid later. */
+/* Returns true if the bytes at p stay valid when the cursor moves. They do not
+ * if the cursor has converted them in its scratch memory. */
 static bool stays(const struct inv_cursor *c, const uint8_t *p)
 {
 	return p < &c->scratch[0][0] ||
@@ -107,14 +113,15 @@ static void look_at_pair(struct printer *x, struct level *l,
 	}
 }
 
-/* The tuple l is not a pair of a keyword list. */
+/* The tuple l cannot be a pair of a keyword list. So if a list is around it,
+ * this list is not a keyword list. */
 static void not_a_pair(struct printer *x, struct level *l)
 {
 	if (x->levels.len > sizeof(*l) && l[-1].kind == INV_TOK_LIST)
 		l[-1].keywords = false;
 }
 
-/* Takes notice of the next element of the innermost container. */
+/* Updates the innermost container when tok, its next element, is read. */
 static void look_at(struct printer *x, const struct inv_token *tok)
 {
 	struct level *l = innermost(x);
@@ -138,7 +145,8 @@ static void look_at(struct printer *x, const struct inv_token *tok)
 		look_at_pair(x, l, tok);
 		break;
 	default:
-		/* The key of a pair, perhaps of a keyword list. */
+		/* The first element of a tuple would be the key, if the tuple
+		 * is a pair of a keyword list. */
 		if (!l->n && !is_key(tok))
 			not_a_pair(x, l);
 		break;
@@ -174,7 +182,8 @@ static void look_close(struct printer *x)
 	pop(x);
 }
 
-/* Reads the container whose first token was just read, up to its end. */
+/* Reads the container whose first token was just read, up to its END, and finds
+ * the shapes of this container and of all containers inside it. */
 static int look(struct printer *x, const struct inv_token *first)
 {
 	struct inv_token tok = *first;
@@ -196,7 +205,7 @@ static int look(struct printer *x, const struct inv_token *first)
 	return rc;
 }
 
-/* Where the cursor was after it read the first token of a container. */
+/* The state of the cursor after it read the first token of a container. */
 struct place {
 	struct inv_cursor_frame frame;
 	struct inv_dict_function function;
@@ -229,7 +238,8 @@ static void go_back(struct inv_cursor *c, const struct place *to)
 	c->error = 0;
 }
 
-/* Finds the forms, and then sets the cursor back. */
+/* Finds the shapes of the container, as look() does, and then sets the cursor
+ * back to the place after the container's first token. */
 static int look_ahead(struct printer *x, const struct inv_token *first)
 {
 	const struct place at = place_of(x->c);
@@ -263,8 +273,8 @@ static void put_fun(struct inv_buf *out, const uint8_t *module, size_t len)
 	inv_buf_putc(out, '>');
 }
 
-/* Prints #Fun<m.1.2> as #Function<1.2 in :m>, fun m:f/1 as &:m.f/1, and any other
- * text unchanged. */
+/* Prints the VM's text of a fun: #Fun<m.1.2> as #Function<1.2 in :m>, fun m:f/1
+ * as &:m.f/1, and any other text unchanged. */
 static void put_text(struct printer *x, const struct inv_token *tok)
 {
 	const uint8_t *p = tok->bytes + 5, *end = tok->bytes + tok->len - 1;
@@ -306,7 +316,7 @@ static void put_hole(struct inv_buf *out, const struct inv_token *tok)
 	inv__print_hole(tok->cut, tok->left, out);
 }
 
-/* Prints a token that is not the start or end of a container. */
+/* Prints a token that neither opens nor closes a container. */
 static void put_scalar(struct printer *x, const struct inv_token *tok)
 {
 	struct inv_buf *out = x->out;
@@ -382,7 +392,8 @@ static int put_chars(struct printer *x)
 	return rc;
 }
 
-/* Skips the container that was just opened, and the shapes inside it. */
+/* Skips the rest of the container that was just opened, and the entries of
+ * x->shapes for the containers inside it. */
 static int skip(struct printer *x)
 {
 	uint32_t depth = x->c->depth - 1;
@@ -408,7 +419,7 @@ static const char *closing(unsigned kind)
 	return kind == INV_TOK_LIST ? "]" : "}";
 }
 
-/* Returns true if the tuple is an element of a keyword list. */
+/* Returns true if tok opens a tuple that is a pair of a keyword list. */
 static bool is_bare(const struct printer *x, const struct inv_token *tok)
 {
 	const struct level *l = innermost(x);
@@ -417,8 +428,8 @@ static bool is_bare(const struct printer *x, const struct inv_token *tok)
 	       shape_at(x, l->shape)->class == KEYWORDS;
 }
 
-/* Prints the struct that was just opened in a short form, if it has one, and
- * reads its END. */
+/* If the struct that was just opened is a range, a date or a time, prints it as
+ * such, reads its END, and returns true. */
 static bool put_sigil(struct printer *x, const struct shape *s)
 {
 	const struct place at = place_of(x->c);
@@ -471,7 +482,7 @@ static void put_close(struct printer *x)
 	pop(x);
 }
 
-/* Prints the text before an element of a container. */
+/* Prints the separator before tok, the next element of the container l. */
 static void put_before(struct printer *x, const struct level *l,
 		       const struct inv_token *tok)
 {
@@ -485,9 +496,9 @@ static void put_before(struct printer *x, const struct level *l,
 		inv_buf_puts(x->out, ", ");
 }
 
-/* Call it after the key of a struct's pair was read. Returns true if the pair
- * is not printed (__struct__, and the mark of an exception), and then also
- * reads the pair's value. Otherwise *tok stays the key. */
+/* Call it after the key of a struct's pair was read. If the key is __struct__
+ * or __exception__, the pair is not printed: sets *hidden to true, and reads
+ * the value, too. Otherwise *tok stays the key. */
 static int hide_pair(struct printer *x, struct inv_token *tok, bool *hidden)
 {
 	int rc;

@@ -3,11 +3,11 @@
  * nested too deeply. */
 #include "term/print_int.h"
 
-/* An open record. `depth' is the depth of the cursor inside it. */
+/* An open tuple that is printed as a record. */
 struct record {
 	const struct inv_fields_def *def;
-	uint32_t depth;
-	uint32_t next; /* number of the next field */
+	uint32_t depth; /* depth of the cursor inside the tuple */
+	uint32_t next;	/* number of the next field */
 };
 
 struct printer {
@@ -44,8 +44,8 @@ static struct record *innermost(struct printer *x)
 				NULL;
 }
 
-/* Prints the text before a token: the separator, and the name of the field if
- * the token is the value of a field. */
+/* Prints the separator before a token. If the token begins the value of a
+ * record's field, also prints the field's name and " = ". */
 static void put_before(struct printer *x, const struct inv_token *tok,
 		       bool first)
 {
@@ -70,8 +70,8 @@ static void put_before(struct printer *x, const struct inv_token *tok,
 	inv_buf_puts(x->out, " = ");
 }
 
-/* Prints {...} in the place of a container that is nested too deeply. For a
- * record, also prints its name. */
+/* Skips a container that is nested too deeply, and prints {...}, [...] or
+ * #{...} instead. If it is a record, prints its name, too. */
 static int leave_out(struct printer *x, const struct inv_token *tok)
 {
 	uint32_t depth = x->c->depth;
@@ -104,8 +104,9 @@ static void put_token(struct printer *x, const struct inv_token *tok)
 		inv__order_open(&x->order, x->c->depth);
 }
 
-/* Prints a tuple's bracket, and its first element: the name of a record, or a
- * token that is still to be printed. Then *again is true. */
+/* Prints the opening bracket of a tuple, and reads its first element into *tok.
+ * For a record, also prints the first element, which is the record's name.
+ * Otherwise sets *again to true: the caller must print *tok. */
 static int open_tuple(struct printer *x, struct inv_token *tok, bool *again)
 {
 	uint32_t arity = tok->count;
@@ -126,7 +127,8 @@ static int open_tuple(struct printer *x, struct inv_token *tok, bool *again)
 	return x->records.error;
 }
 
-/* Prints one token, or a string. */
+/* Prints the token *tok. If it opens a list that is a string, prints the whole
+ * string. If it opens a tuple, also prints the first element's first token. */
 static int print_one(struct printer *x, struct inv_token *tok, bool first)
 {
 	bool again = true;

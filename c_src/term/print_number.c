@@ -7,12 +7,12 @@
 #include "term/print_int.h"
 
 /*
- * Prints floats as Erlang does. Among the decimals that read back as the same
- * float, chooses one with the fewest digits; if several have as few, the
- * nearest. Chooses the shorter of the notations 0.00123 and 1.23e-3.
+ * Prints floats as Erlang does. It prints the shortest decimal number that
+ * reads back as the same float; if several are equally short, the nearest of
+ * them. It chooses the shorter of the notations 0.00123 and 1.23e-3.
  */
 
-/* d.ddd * 10^exponent, without trailing zeros. */
+/* The number d.ddd * 10^exponent, whose n digits have no trailing zeros. */
 struct decimal {
 	uint8_t digits[20];
 	int n;
@@ -28,11 +28,12 @@ static void strip_zeros(struct decimal *d)
 }
 
 /*
- * Handles floats with few digits: f = m / 10^k with an integer m of at most 15
- * digits and k at most 10. Doubles represent m and 10^k exactly, and division
- * rounds correctly. So if the quotient equals f, "m e-k" reads back as f. Two
- * decimals of at most 15 digits never read back as the same normal double, so m
- * also has the fewest digits.
+ * A fast way for floats with few digits: f = m / 10^k, where m is an integer of
+ * at most 15 digits, and k is at most 10. Returns false if f has no such form.
+ * Doubles represent m and 10^k exactly, and division rounds correctly. So if m
+ * / 10^k equals f, the text "m e-k" reads back as f. Two different decimal
+ * numbers of at most 15 digits never read back as the same normal double. So no
+ * decimal number with fewer digits than m reads back as f.
  */
 static bool small_decimal(double f, struct decimal *d)
 {
@@ -56,8 +57,8 @@ static bool small_decimal(double f, struct decimal *d)
 	return false;
 }
 
-/* Returns true if the digits read back as f. The text has no decimal point,
- * because strtod expects the locale's. */
+/* Returns true if the digits read back as f. The text for strtod has no decimal
+ * point, because strtod expects the decimal point of the locale. */
 static bool reads_back(const struct decimal *d, double f)
 {
 	char text[40];
@@ -67,7 +68,7 @@ static bool reads_back(const struct decimal *d, double f)
 	return strtod(text, NULL) == f;
 }
 
-/* Sets *d to the n digits nearest to f. */
+/* Sets *d to the decimal number of n digits that is nearest to f. */
 static void nearest(double f, int n, struct decimal *d)
 {
 	char text[40];
@@ -87,7 +88,7 @@ static void nearest(double f, int n, struct decimal *d)
 		d->exponent = -d->exponent;
 }
 
-/* Increments the last digit, with carry: the next decimal away from zero. */
+/* Adds 1 to the last digit, with carry. */
 static void next_up(struct decimal *d)
 {
 	int i = d->n - 1;
@@ -110,11 +111,13 @@ static void shortest(double f, struct decimal *d)
 
 	memcpy(&bits, &f, sizeof(bits));
 	/* The float below a power of two is only half as far away as the float
-	 * above it. So the nearest decimal, if below f, may not read back,
-	 * while the next one above does. */
+	 * above it. So if f is a power of two, the nearest decimal number may
+	 * be below f and read back as another float. The next decimal number
+	 * above it may still read back as f. */
 	power = (bits & ((UINT64_C(1) << 52) - 1)) == 0;
-	/* Starts at 15 digits for normal floats: if fewer digits are enough,
-	 * the nearest 15 digits are these digits and zeros. */
+	/* For normal floats the loop starts with 15 digits. If fewer digits are
+	 * enough, the nearest number of 15 digits ends with zeros, which are
+	 * stripped. */
 	for (n = f < 2.2250738585072014e-308 ? 1 : 15; n < 17; n++) {
 		struct decimal up;
 
@@ -160,7 +163,7 @@ static uint8_t *put_zeros(uint8_t *w, int n)
 
 static uint8_t *put_fixed(uint8_t *w, const struct decimal *d)
 {
-	int whole = d->exponent + 1; /* digits before the point */
+	int whole = d->exponent + 1; /* digits before the decimal point */
 
 	if (whole <= 0) {
 		*w++ = '0';
@@ -233,8 +236,8 @@ void inv_term_print_float(double f, struct inv_buf *out)
 #define LIMBS_MAX (INV_BIG_PRINT_MAX / LIMB_BYTES)
 #define BILLION 1000000000u
 
-/* Divides n limbs, least significant first, by a billion. Returns the
- * remainder. */
+/* Divides the integer in n limbs, the least significant limb first, by a
+ * billion. Returns the remainder. */
 static uint32_t divide(uint32_t *limbs, size_t n)
 {
 	uint64_t rest = 0;
@@ -272,8 +275,8 @@ void inv__print_big(const struct inv_token *tok, struct inv_buf *out)
 	}
 	if (tok->negative && len > 0)
 		inv_buf_putc(out, '-');
-	/* A byte needs less than 2.41 digits. Digits are written in groups of
-	 * nine. */
+	/* A byte becomes less than 2.41 digits. Ten more are reserved, because
+	 * digits are written in groups of nine. */
 	room = len * 241 / 100 + 10;
 	w = inv_buf_reserve(out, room);
 	if (!w)

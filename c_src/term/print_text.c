@@ -80,8 +80,8 @@ uint8_t *inv__print_char(uint8_t *w, uint32_t ch, char quote, bool unicode)
 
 /* --- atoms ---------------------------------------------------------------- */
 
-/* Returns true if an atom that is not plain needs quotes. Letters of Latin-1 do
- * not need quotes. */
+/* Returns true if the atom needs quotes. Called for atoms that are not plain;
+ * some of them, such as atoms with letters of Latin-1, need no quotes. */
 static bool needs_quotes(const uint8_t *p, size_t len,
 			 const struct inv_print_opts *o)
 {
@@ -198,7 +198,8 @@ void inv__print_vm_atom(const uint8_t *name, size_t len, struct inv_buf *out)
 	out->len = (size_t)(w - out->data);
 }
 
-/* Prints the VM's text unchanged, except bytes that are not UTF-8. */
+/* Prints a text of the VM. Bytes that are not UTF-8 become U+FFFD, all others
+ * are unchanged. */
 static void print_exact(const uint8_t *p, size_t len, struct inv_buf *out)
 {
 	const uint8_t *end = p + len;
@@ -218,8 +219,8 @@ static void print_exact(const uint8_t *p, size_t len, struct inv_buf *out)
 	}
 }
 
-/* Prints the VM's text for people: also escapes characters that a terminal
- * could interpret. */
+/* Prints a text of the VM for people: bytes that are not UTF-8 become U+FFFD,
+ * and characters that a terminal could interpret are escaped. */
 static void print_shown(const uint8_t *p, size_t len, struct inv_buf *out)
 {
 	const uint8_t *end = p + len;
@@ -243,7 +244,7 @@ static void print_shown(const uint8_t *p, size_t len, struct inv_buf *out)
 void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out,
 		     const struct inv_print_opts *o)
 {
-	if (len == 0) /* empty text, but still a term */
+	if (len == 0) /* the term must be visible even if its text is empty */
 		inv_buf_puts(out, "...");
 	else if (o->unicode)
 		print_shown(p, len, out);
@@ -318,7 +319,8 @@ enum utf8_kind {
 	UTF8_NONE,	  /* the bytes are not UTF-8 */
 };
 
-/* Sets *wide to true if there are characters beyond ASCII. */
+/* Returns what kind of text the bytes are. Sets *wide to true if they contain
+ * characters beyond ASCII. */
 static enum utf8_kind look_at_utf8(const uint8_t *p, size_t len,
 				   bool wide_range, bool *wide)
 {
@@ -340,7 +342,7 @@ static enum utf8_kind look_at_utf8(const uint8_t *p, size_t len,
 
 static void quote_latin1(const uint8_t *p, size_t len, struct inv_buf *out)
 {
-	/* A character of Latin-1 needs at most four bytes: \377 */
+	/* A character of Latin-1 takes at most four bytes, as \377 does. */
 	uint8_t *w = inv_buf_reserve(out, 4 * len + 2);
 	size_t i;
 
@@ -392,9 +394,10 @@ void inv__print_binary_cut(uint64_t bits, struct inv_buf *out)
 }
 
 /*
- * Prints a binary as text under ~0tp, "abc" or "abc"/utf8. Returns false if it
- * is not text. If the bytes are not UTF-8, tries Latin-1; OTP 29 does not try
- * Latin-1 if an unprintable character precedes the invalid byte.
+ * Prints a binary as text under ~0tp, as "abc" or "abc"/utf8. Returns false if
+ * it is not text. If the bytes are not UTF-8, tries to print them as Latin-1.
+ * OTP 29 does not try Latin-1 if an unprintable character precedes the invalid
+ * byte.
  */
 static bool print_utf8_binary(const uint8_t *p, size_t len, struct inv_buf *out,
 			      const struct inv_print_opts *o)
@@ -422,9 +425,9 @@ static bool print_utf8_binary(const uint8_t *p, size_t len, struct inv_buf *out,
 }
 
 /*
- * Prints a binary as text; returns false if it is not text. If it was cut
- * inside a character, omits the incomplete character, and sets *dropped to the
- * number of omitted bytes.
+ * Prints a binary as text. Returns false if it is not text. If the binary was
+ * cut inside a character, omits the incomplete character, and sets *dropped to
+ * the number of omitted bytes.
  */
 static bool print_binary_text(const struct inv_token *tok, struct inv_buf *out,
 			      const struct inv_print_opts *o, unsigned *dropped)
@@ -462,7 +465,7 @@ void inv__print_binary(const struct inv_token *tok, struct inv_buf *out,
 		inv_buf_put(out, ">>", 2);
 		return;
 	}
-	/* Not text: prints all bytes as numbers. */
+	/* The binary is not text. Its bytes are printed as numbers. */
 	print_bytes(tok->bytes, tok->len - (used < 8), out);
 	if (tok->cut) {
 		if (tok->len > 0)

@@ -7,7 +7,7 @@
 #include "base/varint.h"
 #include "term/cursor_int.h"
 
-/* Terms that are nested more deeply are not simple. This limit bounds the
+/* A term that is nested more deeply is not simple. This limits the
  * recursion. */
 #define DEPTH_MAX 16u
 
@@ -20,7 +20,8 @@ struct reader {
 	const struct inv_print_opts *o;
 };
 
-/* Returns true if the cursor is at depth 0, or in a tuple with another element. */
+/* Returns true if the cursor is at depth 0, or in a tuple that has at least one
+ * more element. */
 static bool is_before_term(const struct inv_cursor *c)
 {
 	const struct inv_cursor_frame *f;
@@ -135,17 +136,17 @@ static bool put_arity(struct reader *r, uint64_t number)
 	return true;
 }
 
-/* A number with the same byte eight times. */
+/* The 64-bit number that has the same byte eight times. */
 #define EACH(byte) ((byte)*UINT64_C(0x0101010101010101))
 
-/* Returns true if all n bytes are ASCII characters that a string has without an
- * escape. */
+/* Returns true if all n bytes are ASCII characters that need no escape in a
+ * string. */
 static bool is_text(const uint8_t *p, size_t n)
 {
-	/* Eight bytes at a time: the high bit of a byte of `bad' is set if the
-	 * byte is not ASCII, is below ' ', is DEL, or is one of the two given
-	 * characters. A byte can be found wrongly only beside a byte that is
-	 * found rightly. */
+	/* Tests eight bytes at a time. The high bit of a byte of `bad' is set
+	 * if the byte is not ASCII, is below ' ', or is DEL, " or \. A borrow
+	 * or carry can set the high bit of the next byte, too. This does no
+	 * harm: it happens only if the high bit of another byte is set. */
 	for (; n >= 8; p += 8, n -= 8) {
 		uint64_t v, quote, slash, bad;
 
@@ -163,8 +164,8 @@ static bool is_text(const uint8_t *p, size_t n)
 	return true;
 }
 
-/* Prints an atom that may need quotes. It can be the tag of a record, so it is
- * not simple if there are records. */
+/* Prints an atom that may need quotes. If records are printed, the atom is not
+ * simple, because it can be the tag of a record. */
 static bool put_odd_atom(struct reader *r, const struct inv_dict_entry *e)
 {
 	if (r->o->fields[0] || r->o->fields[1] || !is_text(e->bytes, e->len) ||
@@ -192,7 +193,8 @@ static bool put_entry(struct reader *r, uint64_t number)
 	return true;
 }
 
-/* The numbers from 0 to 255 (and some more), each with a comma. */
+/* The texts of the numbers from 0 to 259, each with a comma. 256 to 259 are not
+ * used. */
 #define TEN(tens)                                                   \
 #tens "0,", #tens "1,", #tens "2,", #tens "3,", #tens "4,", \
 		#tens "5,", #tens "6,", #tens "7,", #tens "8,", #tens "9,"
@@ -253,7 +255,7 @@ static bool put_binary(struct reader *r, uint64_t n)
 	return put_bytes(r, n, true);
 }
 
-/* A list of integers 0..255, which is never empty. */
+/* Prints a list of n integers 0..255. n is never 0 in valid terms. */
 static bool put_string(struct reader *r, uint64_t n)
 {
 	return n && put_bytes(r, n, false);
@@ -262,8 +264,9 @@ static bool put_string(struct reader *r, uint64_t n)
 static bool put_term(struct reader *r, unsigned depth);
 
 /*
- * Returns the record with n elements whose tag is the next term, or NULL if the
- * tuple is not a record, or is not simple.
+ * The next term is the first element of a tuple of n elements. If the tuple is
+ * a record, reads the element and returns the record's definition. Returns NULL
+ * if the tuple is no record, or if it is not simple.
  */
 static const struct inv_fields_def *get_record(struct reader *r, uint64_t n)
 {
@@ -351,8 +354,9 @@ static bool is_int(unsigned code)
 	return code < INV_T_DICT_SMALL || code == INV_T_INT;
 }
 
-/* Prints elements up to END. Sets *ints to true if all are integers. The codes
- * TAIL and CUT are not those of terms, so put_term refuses them. */
+/* Prints elements up to END. Sets *ints to true if all are integers. A list
+ * that ends with TAIL or CUT is not simple: put_term returns false for these
+ * codes. */
 static bool put_elements(struct reader *r, unsigned depth, size_t *ends,
 			 unsigned max, uint32_t *n, bool *ints)
 {
@@ -382,12 +386,12 @@ static bool put_list(struct reader *r, unsigned depth)
 	if (!put_elements(r, depth, NULL, 0, &n, &ints))
 		return false;
 	inv_buf_putc(r->out, ']');
-	/* Under ~p a list of integers can be a string. */
+	/* Under ~p a list of integers can be a string, so it is not simple. */
 	return !ints || !r->text;
 }
 
-/* Prints the arguments of an APPLY. The code CUT is not that of a term, so
- * put_term refuses it. */
+/* Prints the arguments of an APPLY. If they end with a CUT, they are not
+ * simple: put_term returns false for this code. */
 static bool put_args(struct reader *r, uint32_t arity, unsigned depth,
 		     size_t *ends, unsigned max, bool *ints)
 {
@@ -416,7 +420,7 @@ static bool put_apply(struct reader *r, uint64_t number, unsigned depth)
 	if (!put_args(r, f.arity, depth, NULL, 0, &ints))
 		return false;
 	inv_buf_puts(r->out, "]}");
-	/* Under ~p a list of integers can be a string. */
+	/* Under ~p a list of integers can be a string, so it is not simple. */
 	return !f.arity || !ints || !r->text;
 }
 
@@ -491,7 +495,8 @@ static bool put_term(struct reader *r, unsigned depth)
 	return put_coded(r, code, depth);
 }
 
-/* Keeps the text that was printed and the position, or restores both. */
+/* If `done' is true, moves the cursor after the term that was printed.
+ * Otherwise removes the text that was printed, and does not move the cursor. */
 static bool finish(struct inv_cursor *c, const struct reader *r, size_t before,
 		   bool done)
 {

@@ -11,34 +11,33 @@
 #include "term/print.h"
 
 /*
- * A second reader and printer, for simple packed terms. It is about twice as
- * fast as cursor and printer. Most recorded terms are simple. Simple are
- * integers, pids, references, binaries, strings, and atoms of printable ASCII
- * without escapes. A tuple, list or map of simple terms is simple, too, if it
- * is complete and not nested too deeply. Under ~p a binary or a string is
- * simple only if it has only printable ASCII. If records are printed, an atom
- * in quotes is not simple.
+ * A fast printer for simple packed terms. It reads the bytes itself, and is
+ * about twice as fast as inv_term_print. Most recorded terms are simple. These
+ * terms are simple: integers, pids, references, binaries, strings, and atoms of
+ * printable ASCII without escapes. A tuple, list or map of simple terms is
+ * simple, too, if it is complete and not nested too deeply. Under ~p a binary
+ * or a string is simple only if it has only printable ASCII. If records are
+ * printed, an atom in quotes is not simple.
  *
- * If a term is not simple, or if its bytes are invalid, these functions change
- * nothing and return false. Then the cursor must read the term.
- *
- * A cursor must read packed terms, and be at depth 0; otherwise they return
- * false, too. For inv_simple_print the cursor may also be in a tuple, before an
- * element.
+ * If the next term is not simple, or its bytes are invalid, each of these
+ * functions changes nothing and returns false. The caller must then use
+ * inv_term_print. The functions also return false if the cursor does not read
+ * packed terms, or is not at depth 0. For inv_simple_print the cursor may also
+ * be in a tuple, before an element.
  */
 
 /*
  * Prints the next term exactly as inv_term_print does. Under ~w and without
- * records, the text is ASCII and needs no escape in JSON: simple terms have no
- * double quotes.
+ * records, the text is ASCII and contains no double quotes or backslashes, so
+ * it needs no escapes in JSON.
  */
 bool inv_simple_print(struct inv_cursor *c, struct inv_buf *out,
 		      const struct inv_print_opts *o);
 
 /*
- * Prints the elements of the list that is the next term, with commas and
- * without brackets. If `ends' is not NULL, sets ends[i] to the offset in `out'
- * after element i, for the first `max' elements. Sets *n to the number of
+ * The next term must be a list. Prints its elements with commas between them,
+ * but without brackets. If `ends' is not NULL, sets ends[i] to the offset in
+ * `out' after element i, for the first `max' elements. Sets *n to the number of
  * elements.
  */
 bool inv_simple_print_elements(struct inv_cursor *c, struct inv_buf *out,

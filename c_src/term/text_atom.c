@@ -43,8 +43,8 @@ static inv_word quoted_atom(struct inv_text *s)
 	return s->rc ? 0 : make_atom(s, name, (size_t)(w - name), from);
 }
 
-/* Returns the next character if a name can contain it, otherwise
- * INV_CHAR_BAD. */
+/* Returns the next character if it can be in a name, otherwise INV_CHAR_BAD.
+ * Sets *n to the character's length. */
 static uint32_t name_char(const struct inv_text *s, unsigned *n)
 {
 	uint32_t c;

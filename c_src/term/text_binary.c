@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "term/text_int.h"
 
-/* Reads a string, and joins it with the strings that follow. */
+/* Reads a string, and joins it with strings that follow it directly. */
 inv_word inv__text_string(struct inv_text *s)
 {
 	inv_word list = INV_NIL, *tail = &list, *cell;
@@ -23,8 +23,9 @@ inv_word inv__text_string(struct inv_text *s)
 	return s->rc ? 0 : list;
 }
 
-/* Writes bits after the used part of the heap. The caller takes the heap space
- * when all bits are written. */
+/* Appends the lower `width' bits of v to the *n bits that were written after
+ * the used part of the heap. When all bits are written, the caller takes this
+ * part of the heap. */
 static void put_bits(struct inv_text *s, uint64_t *n, uint64_t v,
 		     unsigned width)
 {
@@ -61,8 +62,9 @@ static void binary_string(struct inv_text *s, uint64_t *n)
 	s->p += !s->rc;
 }
 
-/* Reads a number of a segment. Meanwhile, h->used is past the n bits that were
- * written before, so that making a term does not overwrite these bits. */
+/* Reads a number in a segment of a binary. Reading makes a term in the heap. So
+ * h->used is meanwhile set to the end of the n bits that were written already,
+ * which the term would otherwise overwrite. */
 static int64_t segment_number(struct inv_text *s, uint64_t n, size_t used)
 {
 	const uint8_t *from = s->p;

@@ -12,7 +12,7 @@ struct number {
 	size_t n;
 };
 
-/* x = x * base + d. Returns false if the result is too large. */
+/* Computes x = x * base + d. Returns false if the result is too large. */
 static bool add_digit(struct number *x, unsigned base, unsigned d)
 {
 	unsigned __int128 carry = d;
@@ -56,8 +56,8 @@ bool inv__text_u64(struct inv_text *s, uint64_t *v)
 	return true;
 }
 
-/* Returns true if the character at p, which is after a digit, is a digit, or an
- * underscore before one. */
+/* The character before p is a digit. Returns true if the character at p is a
+ * digit, or an underscore and then a digit. */
 static bool is_in_digits(const struct inv_text *s, const uint8_t *p)
 {
 	if (p < s->end && *p == '_')
@@ -66,8 +66,9 @@ static bool is_in_digits(const struct inv_text *s, const uint8_t *p)
 }
 
 /*
- * Reads digits, a point, digits, and possibly an exponent. Removes the decimal
- * point, because strtod expects the locale's.
+ * Reads a float: digits, a point, digits, and possibly an exponent. Passes it
+ * to strtod without the decimal point, because strtod expects the decimal point
+ * of the locale.
  */
 static inv_word make_float(struct inv_text *s, bool negative,
 			   const uint8_t *from)

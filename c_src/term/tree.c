@@ -161,8 +161,9 @@ static void rotate(struct pairs *p, size_t lo, size_t mid, size_t hi)
 }
 
 /*
- * Returns the first pair from lo to hi - 1 whose key is greater than that of
- * pair x or, if `or_equal', equal to it.
+ * Returns the first of the pairs lo to hi - 1 whose key is greater than the key
+ * of pair x. If `or_equal' is true, an equal key counts, too. Returns hi if
+ * there is no such pair.
  */
 static size_t bound(struct pairs *p, size_t lo, size_t hi, size_t x,
 		    bool or_equal)
@@ -180,8 +181,8 @@ static size_t bound(struct pairs *p, size_t lo, size_t hi, size_t x,
 
 /*
  * Merges the sorted pairs lo to mid - 1 with the sorted pairs mid to hi - 1.
- * The longer run is halved each time, so the recursion is only as deep as the
- * logarithm of hi - lo.
+ * Each level of recursion halves the longer of the two parts, so the recursion
+ * is only as deep as the logarithm of hi - lo.
  */
 static void merge(struct pairs *p, size_t lo, size_t mid, size_t hi)
 {
@@ -205,7 +206,7 @@ static void merge(struct pairs *p, size_t lo, size_t mid, size_t hi)
 	merge(p, i + (j - mid), j, hi);
 }
 
-/* Merge sort in place: needs no memory, is fast for every input, and does not
+/* A merge sort in place. It needs no memory, has no slow inputs, and does not
  * reorder pairs with equal keys. */
 static void sort(struct pairs *p, size_t n)
 {
@@ -215,8 +216,8 @@ static void sort(struct pairs *p, size_t n)
 			      n - lo > 2 * run ? lo + 2 * run : n);
 }
 
-/* Removes all but the last of the pairs with equal keys. The pairs are sorted.
- * Returns the number of remaining pairs. */
+/* The pairs are sorted. If several have equal keys, keeps only the last of
+ * them. Returns the number of remaining pairs. */
 static size_t unique(struct pairs *p, size_t n)
 {
 	size_t i, kept = n > 0;
@@ -277,10 +278,10 @@ enum frame_kind {
 };
 
 struct frame {
-	inv_word *next; /* where to store the next element; LIST: the next
-			   tail */
-	inv_word *box;	/* the box that is filled, of a TUPLE or MAP */
-	uint32_t n;	/* of a MAP: how many keys and values were read */
+	inv_word *next; /* where to store the next element; for a LIST, where to
+			   store the next cell */
+	inv_word *box;	/* TUPLE, MAP: the box that is being filled */
+	uint32_t n;	/* MAP: how many keys and values were read */
 	uint8_t kind;
 	bool partial;
 };
@@ -288,14 +289,15 @@ struct frame {
 struct reader {
 	struct inv_heap *h;
 	struct inv_cursor *c;
-	const uint8_t *before; /* the token's first byte; NULL: unknown */
+	const uint8_t *before; /* first byte of the current token; NULL:
+				* unknown */
 	inv_word root;
 	uint32_t depth;
 	struct frame stack[INV_TREE_DEPTH];
 };
 
-/* If the bytes are in the cursor's scratch memory, which the next token
- * overwrites, copies them to the heap. */
+/* Returns p. If the bytes at p are in the cursor's scratch memory, which the
+ * next token can overwrite, returns a copy in the heap instead. */
 static const uint8_t *keep(struct reader *r, const uint8_t *p, size_t len)
 {
 	const uint8_t *scratch = &r->c->scratch[0][0];
@@ -340,8 +342,7 @@ static inv_word read_ids(struct reader *r, const struct inv_token *tok,
 
 	if (len > 0 && tok->node == 0 && r->h->node && len == r->h->node_len &&
 	    !memcmp(name, r->h->node, len))
-		len = 0; /* the name of the heap's own node: a local
-			    identifier */
+		len = 0; /* the identifier is local to the heap's node */
 	name = keep(r, name, len);
 	if (len > 0 && !name)
 		return 0;
@@ -370,7 +371,8 @@ static inv_word read_export(struct reader *r, const struct inv_token *tok)
 	return as_word(b);
 }
 
-/* The offset of a fun's arity: after the tag and 4 bytes of size. */
+/* The offset of the arity in a fun, which is after the tag and 4 bytes of
+ * size. */
 #define FUN_ARITY_AT 5
 
 static inv_word read_fun(struct reader *r, const struct inv_token *tok)
@@ -474,7 +476,8 @@ static inv_word read_simple(struct reader *r, const struct inv_token *tok)
 	}
 }
 
-/* Returns where the token's value is stored, or NULL if the heap is full. */
+/* Returns the place in which to store the token's term, or NULL if the heap is
+ * full. */
 static inv_word *place(struct reader *r, const struct inv_token *tok)
 {
 	struct frame *f;
@@ -519,7 +522,8 @@ static int open_container(struct reader *r, const struct inv_token *tok,
 	return 0;
 }
 
-/* Marks that further elements of the innermost container were not recorded. */
+/* Called for a CUT: the remaining elements of the innermost container were not
+ * recorded. Stores HOLEs in their place, or marks a map as PARTIAL. */
 static int cut_container(struct reader *r, const struct inv_token *tok)
 {
 	struct frame *f = &r->stack[r->depth - 1];
@@ -563,8 +567,8 @@ static int take_token(struct reader *r, const struct inv_token *tok)
 
 	if (tok->kind == INV_TOK_END || tok->kind == INV_TOK_CUT) {
 		if (r->depth == 0)
-			return INV_EDAMAGED; /* closes a container that was not
-						opened here */
+			return INV_EDAMAGED; /* the token closes a container
+						that was not opened here */
 		return tok->kind == INV_TOK_END ? close_container(r) :
 						  cut_container(r, tok);
 	}

@@ -11,8 +11,8 @@
 #include "term/cursor.h"
 
 /*
- * Terms in memory.  A term is one word: either the value, or a pointer to its
- * parts.
+ * Terms in memory.  A term is one word of 64 bits: either the value itself, or
+ * a pointer to the parts of the term.
  *
  *	low bits	the word
  *	000		points to a box (see enum inv_box)
@@ -20,13 +20,14 @@
  *	010		points to the two words of a list cell, head and tail
  *	011		the empty list
  *
- * A box begins with a head word: its kind (8 bits), flags (8 bits) and a number
- * n (48 bits). A term may contain terms of other heaps. The heaps, and the
- * bytes of atoms and binaries, must stay valid as long as the term is used.
- * Terms are immutable.
+ * A box is an array of words. Its first word, the head, has the kind of the box
+ * (8 bits), flags (8 bits) and a number n (48 bits). A term may contain terms
+ * of other heaps. All these heaps, and the bytes of atoms and binaries, must
+ * stay valid as long as the term is used. Terms are immutable.
  */
 typedef uint64_t inv_word;
 
+/* The kinds of boxes. [1] is the word after the head. */
 enum inv_box {
 	INV_BOX_ATOM = 1, /* n bytes; [1] pointer to the name, UTF-8 */
 	INV_BOX_INT,	  /* [1] an integer of 62 to 64 bits */
@@ -37,18 +38,19 @@ enum inv_box {
 	INV_BOX_MAP,	  /* n pairs: [1] key, [2] value, ..., sorted by key */
 	INV_BOX_BITS,	  /* n bits; [1] pointer to the bytes, [2] index of the
 			     first bit, 0..7 */
-	INV_BOX_PID,	  /* [1] number of its node, [2] name of the node, [3]
-			     length of the name, [4] creation, [5] number, [6]
-			     serial */
-	INV_BOX_PORT,	  /* as for PID; [5] number */
-	INV_BOX_REF,	  /* as for PID; n numbers from [5] on */
+	INV_BOX_PID,	  /* [1] number of its node (the X of <X.1.0>), [2]
+			     pointer to the node's name, [3] length of the name,
+			     [4] creation, [5] number, [6] serial */
+	INV_BOX_PORT,	  /* [1] to [4] as for PID; [5] number */
+	INV_BOX_REF,	  /* [1] to [4] as for PID; n numbers from [5] on */
 	INV_BOX_EXPORT,	  /* arity n, [1] module, [2] function */
-	INV_BOX_FUN,	  /* arity n; [1] module, [2] index, [3] uniq, [4] the
-			     fun in external format, [5] its length */
-	INV_BOX_TEXT,	  /* n bytes, [1] pointer to the text: a fun as the VM
-			     prints it */
-	INV_BOX_HOLE,	  /* a term that was not recorded; n: enum inv_cut; [1]
-			     how much is missing */
+	INV_BOX_FUN,	  /* a local fun of arity n; [1] module, [2] index, [3]
+			     uniq, [4] pointer to the fun in external format,
+			     [5] length of that format */
+	INV_BOX_TEXT,	  /* a fun of which only the VM's text is known: n
+			     bytes, [1] pointer to the text */
+	INV_BOX_HOLE,	  /* a term that was not recorded; n is of enum inv_cut;
+			     [1] how much is missing */
 };
 
 enum inv_box_flag {
@@ -64,9 +66,10 @@ enum inv_box_flag {
 #define INV_TREE_BIG_MAX 8192u
 
 /*
- * Memory for terms: cap words at w, of which `used' are in use. The caller owns
- * the memory. It does not grow. `node' is the name of the node to which pids,
- * ports and references are local. NULL: unknown.
+ * Memory for terms: `cap' words at w, of which the first `used' are in use. The
+ * caller owns the memory, which does not grow. `node' is the name of the node
+ * on which the terms were recorded, whose pids, ports and references are local;
+ * NULL: the name is unknown.
  */
 struct inv_heap {
 	inv_word *w;
@@ -143,7 +146,7 @@ static inline const void *inv_box_ptr(const inv_word *b, unsigned i)
 	return (const void *)(uintptr_t)b[i];
 }
 
-/* Returns the box if t is a box of this kind. Otherwise NULL. */
+/* If t is a box of this kind, returns the box. Otherwise returns NULL. */
 static inline const inv_word *inv_box_of(inv_word t, unsigned kind)
 {
 	const inv_word *b;
@@ -174,8 +177,8 @@ static inline bool inv_word_i64(inv_word t, int64_t *i)
 bool inv_word_is(inv_word t, const char *name);
 
 /*
- * Makers of terms. They return 0, which is not a term, if the heap is full.
- * Bytes are borrowed.
+ * These functions make terms. If the heap is full, they return 0, which is not
+ * a term. They borrow the bytes of names and binaries.
  */
 inv_word inv_make_int(struct inv_heap *h, int64_t i);
 inv_word inv_make_float(struct inv_heap *h, double f);
@@ -183,28 +186,29 @@ inv_word inv_make_atom(struct inv_heap *h, const void *name, size_t len);
 inv_word inv_make_cons(struct inv_heap *h, inv_word head, inv_word tail);
 inv_word inv_make_bits(struct inv_heap *h, const uint8_t *p, unsigned bit,
 		       uint64_t n_bits);
-/* Makes an integer of any size from n limbs (digits of 64 bits), the lowest
- * limb first. The highest limb may be 0. */
+/* Makes an integer of any size from n limbs (digits of 64 bits), the least
+ * significant limb first. The upper limbs may be 0. */
 inv_word inv_make_big(struct inv_heap *h, bool negative, const uint64_t *limbs,
 		      size_t n);
 /* Makes a tuple. The caller writes its n elements from [1] on. */
 inv_word *inv_make_tuple(struct inv_heap *h, size_t n);
 /*
- * Makes a map of the n pairs that the caller wrote to the box b (1 + 2n words)
- * from [1] on. Sorts the pairs, and removes all but the last of the pairs with
- * equal keys. Returns 0 or the errors of inv_tree_cmp.
+ * Makes a map in the box b of 1 + 2 * n words, to which the caller has written
+ * n pairs from [1] on. Sorts the pairs. If keys are equal, keeps only the last
+ * of their pairs. Returns 0 or the errors of inv_tree_cmp.
  */
 int inv_make_map(inv_word *b, size_t n, unsigned flags, inv_word *map);
 
 /*
- * Reads the next term of c into h. A term that was not recorded, or the
- * unrecorded end of a list, becomes a HOLE. A map with unrecorded pairs is
- * marked PARTIAL. Atoms and binaries point into the cursor's bytes, except
- * those that the cursor had to convert.
+ * Reads the next term of c, and makes it in h. A term that was not recorded
+ * becomes a HOLE, and so does the end of a list that was not recorded. A map of
+ * which pairs were not recorded has the flag INV_BOX_PARTIAL. Atoms and
+ * binaries point into the cursor's bytes, except those that the cursor had to
+ * convert.
  *
- * Returns 0, INV_END or an error as inv_cursor_next does. Further errors:
- * INV_ETOOBIG if h is full or an integer is too large; INV_EDEPTH; INV_EDAMAGED
- * for a map with equal keys.
+ * Returns 0, INV_END, or an error of inv_cursor_next. Also returns INV_ETOOBIG
+ * if h is full or an integer is too large; INV_EDEPTH if the term is nested too
+ * deeply; and INV_EDAMAGED if a map has equal keys.
  */
 int inv_tree_read(struct inv_heap *h, struct inv_cursor *c, inv_word *t);
 
@@ -212,23 +216,22 @@ int inv_tree_read(struct inv_heap *h, struct inv_cursor *c, inv_word *t);
 int inv_tree_read_token(struct inv_heap *h, struct inv_cursor *c,
 			const struct inv_token *tok, inv_word *t);
 
-/* How inv_tree_cmp and inv_tree_eq compare: a set of flags. */
+/* Flags that say how inv_tree_cmp and inv_tree_eq compare. */
 enum inv_cmp {
-	INV_CMP_EXACT = 1, /* 1 and 1.0 differ, as for =:= and keys of maps;
-			      integers are less than floats */
-	INV_CMP_ZEROS = 2, /* with EXACT: 0.0 and -0.0 differ */
+	INV_CMP_EXACT = 1, /* 1 and 1.0 differ, as for =:= and for keys of maps;
+			      every integer is less than every float */
+	INV_CMP_ZEROS = 2, /* together with EXACT: 0.0 and -0.0 differ */
 };
 
 /*
- * Compares in Erlang's order of terms.  Sets *r to a negative number, 0 or a
- * positive number.
+ * Compares a and b in Erlang's order of terms.  Sets *r to a negative number, 0
+ * or a positive number.  Subtracts the steps that the comparison took from
+ * *steps. Returns 0, or:
  *
- *	INV_EUNKNOWN	the result depends on unrecorded parts, or on the
- *			contents of two funs
- *	INV_EDEPTH	nested deeper than INV_TREE_DEPTH
+ *	INV_EUNKNOWN	the result depends on parts that were not recorded, or
+ *			on the contents of two funs
+ *	INV_EDEPTH	a term is nested deeper than INV_TREE_DEPTH
  *	INV_ETOOBIG	the comparison needs more than *steps steps
- *
- * *steps is reduced by the steps that were used.
  */
 int inv_tree_cmp(inv_word a, inv_word b, unsigned how, uint64_t *steps, int *r);
 /* Like inv_tree_cmp, but only for equality. */
@@ -244,8 +247,9 @@ int inv_tree_map_get(const inv_word *map, inv_word key, unsigned how,
 
 /*
  * Appends t in the external term format, with the leading byte 131. Local pids,
- * ports and references get the name `node', and `creation' if they have none.
- * INV_EUNKNOWN: t has unrecorded parts, or a TEXT; INV_EDEPTH; INV_ENOMEM.
+ * ports and references get the node name `node'. If they have no creation, they
+ * get `creation'. Returns 0; INV_EUNKNOWN if t has a TEXT, or parts that were
+ * not recorded; INV_EDEPTH; or INV_ENOMEM.
  */
 int inv_tree_etf(inv_word t, const char *node, uint32_t creation,
 		 struct inv_buf *out);

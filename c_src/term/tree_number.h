@@ -8,8 +8,7 @@
 
 /* The kind and the value of a number in a tree. */
 enum inv_number_kind {
-	INV_NUMBER_NONE = 0, /* not a number, or a number that was not
-			      * recorded */
+	INV_NUMBER_NONE = 0, /* the term is not a number, or was not recorded */
 	INV_NUMBER_INT,
 	INV_NUMBER_BIG,
 	INV_NUMBER_FLOAT,
@@ -40,14 +39,16 @@ static inline struct inv_number inv_number(inv_word t)
 	return n;
 }
 
-/* The largest float needs 16 limbs; inv_float_limbs returns at most 17. */
+/* Enough limbs for every float: the largest float has 16 limbs, and
+ * inv_float_limbs returns at most 17. */
 #define INV_FLOAT_LIMBS 18
 
-/* Stores the magnitude of a float without a fraction. Returns the number of
- * limbs; the highest may be 0. */
+/* Stores the magnitude of the float f, which must have no fraction, as limbs of
+ * 64 bits. Returns the number of limbs. The highest limb may be 0. */
 size_t inv_float_limbs(double f, uint64_t limbs[INV_FLOAT_LIMBS]);
 
-/* Compare as numbers. Return a negative number, 0 or a positive number. */
+/* Each compares two numbers by value, and returns a negative number, 0 or a
+ * positive number. `how' is of enum inv_cmp. */
 int inv_cmp_int_float(int64_t i, double f);
 int inv_cmp_floats(double a, double b, unsigned how);
 

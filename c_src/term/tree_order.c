@@ -4,7 +4,7 @@
 
 #include "term/tree_number.h"
 
-/* Types in Erlang's order of terms. */
+/* The types, in Erlang's order of terms. */
 enum rank {
 	RANK_NUMBER,
 	RANK_ATOM,
@@ -20,7 +20,7 @@ enum rank {
 	RANK_UNKNOWN,
 };
 
-/* The elements of two containers that still have to be compared. */
+/* Elements of two containers that were not compared yet. */
 struct pending {
 	const inv_word *a;
 	const inv_word *b;
@@ -30,9 +30,10 @@ struct pending {
 };
 
 struct compare {
-	bool eq_only; /* only equality matters: any *r except 0 means "not
-			 equal" */
-	uint8_t how;  /* enum inv_cmp for the current words */
+	bool eq_only; /* only equality is wanted: functions may set *r to any
+			 number except 0 if the terms differ */
+	uint8_t how;  /* flags of enum inv_cmp for the terms that are compared
+		       * at the moment */
 	uint32_t depth;
 	struct pending stack[INV_TREE_DEPTH];
 };
@@ -233,8 +234,8 @@ static int cmp_atoms(const inv_word *a, const inv_word *b)
 			 inv_box_n(b));
 }
 
-/* Returns n bits (n <= 8) from `bit' on, as the most significant bits of a
- * byte. */
+/* Returns the n bits from `bit' on, as the most significant bits of a byte. n
+ * is at most 8. */
 static uint8_t bits_at(const inv_word *b, uint64_t bit, unsigned n)
 {
 	const uint8_t *p = inv_box_ptr(b, 1);
@@ -276,8 +277,8 @@ static int cmp_bits(const inv_word *a, const inv_word *b, bool eq_only)
 
 /* --- pids, ports, references ---------------------------------------------- */
 
-/* Compares the nodes of two identifiers. INV_EUNKNOWN: the nodes differ, but
- * their order is unknown. */
+/* Compares the nodes of two pids, ports or references. Returns INV_EUNKNOWN if
+ * the nodes differ, but their order is unknown. */
 static int cmp_nodes(const inv_word *a, const inv_word *b, int *r)
 {
 	bool local_a = a[1] == 0 && a[3] == 0, local_b = b[1] == 0 && b[3] == 0;
@@ -317,8 +318,8 @@ static int cmp_ids(const inv_word *a, const inv_word *b, int *r)
 	return 0;
 }
 
-/* Compares pids by serial, number and node, and ports and references by node,
- * then number. */
+/* Compares two pids first by serial, then by number, then by node. Compares two
+ * ports first by node, then by number, and so two references. */
 static int cmp_containers(const struct compare *c, const inv_word *a,
 			  const inv_word *b, int *r)
 {
@@ -385,8 +386,8 @@ static int cmp_funs(const struct compare *c, const inv_word *a,
 	}
 	if (x == INV_BOX_FUN && y == INV_BOX_FUN)
 		return cmp_local_funs(c, a, b, r);
-	/* Only the printed text of the funs is known. If the texts differ, the
-	 * funs differ; if the texts are equal, the funs may be equal or not. */
+	/* Of at least one of the funs only the VM's text is known. If two texts
+	 * differ, the funs differ. If they are equal, nothing is known. */
 	*r = c->eq_only && x == y && cmp_atoms(a, b);
 	return *r ? 0 : INV_EUNKNOWN;
 }
@@ -415,7 +416,8 @@ static int cmp_tuples(struct compare *c, const inv_word *a, const inv_word *b,
 	return *r ? 0 : push(c, a + 1, b + 1, inv_box_n(a), 1);
 }
 
-/* Compares sizes, then all keys (exactly), then the values. */
+/* Compares two maps: first their sizes, then all keys with INV_CMP_EXACT, then
+ * all values. */
 static int cmp_maps(struct compare *c, const inv_word *a, const inv_word *b,
 		    int *r)
 {

@@ -6,8 +6,8 @@
 #include "base/utf8.h"
 
 /*
- * Reads numbers separated by points, and then ">". Returns how many numbers it
- * has read, or 0 for an error.
+ * Reads numbers with points between them, and then ">". Returns how many
+ * numbers it has read, or 0 after an error.
  */
 static unsigned ids(struct inv_text *s, uint64_t *id, unsigned max)
 {
@@ -70,8 +70,8 @@ static inv_word fun(struct inv_text *s, const uint8_t *from)
 	return (inv_word)(uintptr_t)b;
 }
 
-/* Reads terms separated by commas, and returns a list. Sets *n to the number of
- * terms. */
+/* Reads terms with commas between them, and returns them as a list. Sets *n to
+ * the number of terms. */
 static inv_word terms(struct inv_text *s, size_t *n, inv_word **tail)
 {
 	static inv_word nowhere;
@@ -132,8 +132,8 @@ static inv_word tuple(struct inv_text *s)
 	return (inv_word)(uintptr_t)w;
 }
 
-/* Reads keys and values alternately, and returns them as a list in reverse
- * order. Sets *n to the number of pairs. */
+/* Reads the pairs of a map, and returns the list [Key, Value, Key, Value, ...],
+ * which begins with the last pair. Sets *n to the number of pairs. */
 static inv_word pairs(struct inv_text *s, size_t *n)
 {
 	inv_word l = INV_NIL, key, value;
@@ -167,7 +167,8 @@ static inv_word map(struct inv_text *s, const uint8_t *from)
 	w = inv_heap_take(s->h, 1 + 2 * n);
 	if (!w)
 		return inv__text_too_big(s);
-	/* The list begins with the last pair: a key, then its value. */
+	/* The list begins with the last pair, so the box is filled from its
+	 * end. */
 	for (size_t i = n; i > 0; i--, l = inv_cons(l)[1]) {
 		w[2 * i - 1] = inv_cons(l)[0];
 		l = inv_cons(l)[1];
@@ -179,7 +180,8 @@ static inv_word map(struct inv_text *s, const uint8_t *from)
 	return m;
 }
 
-/* Reads a map, a port or a reference from "#" on. Funs are invalid. */
+/* Reads a map, a port or a reference, whose "#" is next. A fun #Fun<...> is an
+ * error. */
 static inv_word hash(struct inv_text *s)
 {
 	const uint8_t *from = s->p;

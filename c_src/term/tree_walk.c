@@ -5,13 +5,13 @@
 
 /* An open container. */
 struct open {
-	inv_word t; /* the container; of a list: the cells that remain */
+	inv_word t; /* the container; for a list, its remaining cells */
 	uint64_t i; /* index of the next element */
 	unsigned kind;
 };
 
-/* A stack of containers instead of recursion, because threads of a VM have
- * small stacks. */
+/* The walker has a stack of containers instead of recursion, because the
+ * threads of a VM have small stacks. */
 struct walker {
 	int (*visit)(void *arg, const struct inv_token *tok);
 	void *arg;

@@ -5,15 +5,16 @@
 #include "term/tree.h"
 
 /*
- * Calls visit with each token of t (term/cursor.h), in the order of a cursor.
- * Stops if visit returns a value other than 0, and returns that value. Other
- * errors: INV_EDEPTH, INV_ENOMEM. Some tokens differ from those of a cursor:
+ * Calls visit with each token of t, in the order in which a cursor returns them
+ * (term/cursor.h). If visit returns a value other than 0, stops and returns
+ * this value. Otherwise returns 0, INV_EDEPTH or INV_ENOMEM. These tokens
+ * differ from those of a cursor:
  *
- *	STRING	any proper list of integers 0..255
- *	LIST	count is 0
+ *	STRING	stands for every proper list of integers 0..255
+ *	LIST	count is always 0
  *	MAP	cut is not 0 if pairs were not recorded
- *	FUN	bytes2 and len2: the fun in external format, if known
- *	HOLE	cut is INV_CUT_OTHER
+ *	FUN	bytes2 and len2 are the fun in external format, if it is known
+ *	HOLE	cut is always INV_CUT_OTHER
  */
 int inv_tree_walk(inv_word t,
 		  int (*visit)(void *arg, const struct inv_token *tok),
