@@ -64,8 +64,7 @@ struct inv_facts {
 	bool open;     /* for a call event: a later event can end the call */
 	const struct inv_mfa *mfa;   /* the function in the event; NULL: none */
 	const struct inv_call *call; /* the call that it ended, or NULL */
-	const struct inv_gc
-		*gc;	/* the garbage collection that the event
+	const struct inv_gc *gc;     /* the garbage collection that the event
 			 * ended, or NULL */
 	uint32_t depth; /* for a call and the end of a call: how many open
 			 * calls of the process are around it */

@@ -69,17 +69,17 @@ struct inv_hop {
 			 * of the process in whose turn they were sent.
 			 * INV_HOP_NONE: there is none */
 	uint32_t last;
-	uint32_t next;	 /* the next hop of the same parent */
-	uint32_t root;	 /* the root of the hop's tree */
-	uint32_t then;	 /* the hop of the same tree that was added
+	uint32_t next;	  /* the next hop of the same parent */
+	uint32_t root;	  /* the root of the hop's tree */
+	uint32_t then;	  /* the hop of the same tree that was added
 			    next */
-	uint32_t newest; /* only in a root: the hop that was added last */
-	uint32_t from;	 /* process that sent or printed; INV_HOP_NONE: not
+	uint32_t newest;  /* only in a root: the hop that was added last */
+	uint32_t from;	  /* process that sent or printed; INV_HOP_NONE: not
 			     known */
-	uint32_t to;	 /* the process that received the message, or that
+	uint32_t to;	  /* the process that received the message, or that
 			  * began the request; INV_HOP_NONE: there is no receive
 			  * event */
-	uint32_t aim;	/* the process to which the message was sent;
+	uint32_t aim;	  /* the process to which the message was sent;
 			 * INV_HOP_NONE: it was sent to a name or alias, which
 			 * is in to_text */
 	uint64_t send_id; /* id (struct inv_cause) of the event that sent the

@@ -129,7 +129,6 @@ bool inv__turn_is_tagged(const struct inv_turn *t, uint64_t prev);
 struct inv_turn *inv__turn_find(struct inv_party *p, uint64_t label,
 				uint64_t prev);
 
-
 /* Both functions return a message that was not received yet, or NULL. The
  * first returns the message that the event s receives. The second returns the
  * first message with this label, receiver and Cur. */

@@ -33,7 +33,7 @@ struct inv_tallied {
 	const char *key; /* as Erlang prints it; empty: the key is [] */
 	uint64_t n;
 	struct inv_histogram *times; /* NULL: calls were counted, not timed */
-	const char *measure; /* the expression whose values are in the
+	const char *measure;	     /* the expression whose values are in the
 				histogram; NULL: it has times, in ns */
 	enum inv_count_of of;
 	uint8_t kind;		 /* if the key is a process or port:

@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-#define PLENTY 10000000 /* number of bytes; the pipe and the screen's buffer
+#define PLENTY \
+	10000000 /* number of bytes; the pipe and the screen's buffer
 			   have less space */
 
 /* The pipe that is standard output and standard error of the process in
