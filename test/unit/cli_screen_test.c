@@ -15,9 +15,8 @@
 
 #include <cmocka.h>
 
-#define PLENTY \
-	10000000 /* number of bytes; the pipe and the screen's buffer
-			   have less space */
+/* A number of bytes: more than the pipe and the screen's buffer have. */
+#define PLENTY 10000000
 
 /* The pipe that is standard output and standard error of the process in
  * run(). */

@@ -36,9 +36,8 @@ static void read_range(struct collected *c, const struct inv_buf *files,
 
 /* --- examples -------------------------------------------------------------- */
 
-#define T0 \
-	INT64_C(1000000) /* Erlang system time when the clock of the events
-			       is 0 */
+/* The Erlang system time when the clock of the events is 0. */
+#define T0 INT64_C(1000000)
 
 /* Adds a packet with events at begin, begin + 1, ... begin + 9. */
 static void packet_at(struct build *b, uint32_t stream, uint64_t begin)
