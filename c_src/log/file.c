@@ -32,14 +32,14 @@ int inv_log_is(const struct inv_source *src, bool *is)
 #define ANCHORS INV_RINGS_MAX
 #define TOTALS (INV_RINGS_MAX + 1)
 
-#define WHOSE_BITS 13
-#define DAMAGED (UINT64_C(1) << WHOSE_BITS)
+#define STREAM_BITS 13
+#define DAMAGED (UINT64_C(1) << STREAM_BITS)
 #define NOTES (DAMAGED << 1)
-#define OFF_SHIFT (WHOSE_BITS + 2)
+#define OFF_SHIFT (STREAM_BITS + 2)
 #define OFF_MAX (UINT64_MAX >> OFF_SHIFT)
-_Static_assert(TOTALS < 1 << WHOSE_BITS, "fits");
+_Static_assert(TOTALS < 1 << STREAM_BITS, "fits");
 
-static uint32_t whose(uint64_t entry)
+static uint32_t stream_of(uint64_t entry)
 {
 	return (uint32_t)(entry & (DAMAGED - 1));
 }
@@ -223,14 +223,14 @@ static bool wanted(const struct inv_log_file *f, uint64_t entry,
 		   uint32_t stream)
 {
 	if (stream == INV_LOG_ANCHORS_ONLY)
-		return whose(entry) == ANCHORS;
+		return stream_of(entry) == ANCHORS;
 	if (stream == INV_LOG_NOTES_ONLY)
 		return entry & NOTES;
-	if (whose(entry) == TOTALS)
+	if (stream_of(entry) == TOTALS)
 		return !f->last_totals_only ||
 		       entry >> OFF_SHIFT == f->last_totals ||
 		       stream == INV_LOG_TOTALS_ONLY;
-	return whose(entry) == stream;
+	return stream_of(entry) == stream;
 }
 
 /* Reads the head of the packet to which an entry of the index refers. Returns

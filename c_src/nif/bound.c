@@ -3,6 +3,7 @@
 
 #include "base/likely.h"
 #include "nif/atoms.h"
+#include "nif/functions.h"
 #include "nif/small.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
@@ -216,26 +217,16 @@ ERL_NIF_TERM inv_bound_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return inv_am_true;
 }
 
-/* Adds the module's functions in `list', a list of {F, Arity}, to the table
- * `o'. Returns for how many functions the table had no room, or -1 if `list' is
- * not such a list. */
-static int tell(ErlNifEnv *env, struct inv_open_calls *o, ERL_NIF_TERM module,
-		ERL_NIF_TERM list, enum inv_ends ends)
-{
-	const ERL_NIF_TERM *e;
-	ERL_NIF_TERM head;
-	unsigned arity;
-	int left = 0;
-	int n;
+struct told {
+	struct inv_open_calls *o;
+	enum inv_ends ends;
+};
 
-	while (enif_get_list_cell(env, list, &head, &list)) {
-		if (!enif_get_tuple(env, head, &n, &e) || n != 2 ||
-		    !enif_get_uint(env, e[1], &arity))
-			return -1;
-		left += !inv_open_calls_tell(
-			o, &(struct inv_called){ module, e[0], arity }, ends);
-	}
-	return enif_is_empty_list(env, list) ? left : -1;
+static bool tell(void *arg, const struct inv_called *f)
+{
+	const struct told *told = arg;
+
+	return inv_open_calls_tell(told->o, f, told->ends);
 }
 
 static bool get_ends(ERL_NIF_TERM term, enum inv_ends *ends)
@@ -253,20 +244,21 @@ static bool get_ends(ERL_NIF_TERM term, enum inv_ends *ends)
 
 ERL_NIF_TERM inv_bound_ends(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
+	struct told told = { NULL, INV_ENDS_NONE };
 	struct inv_tracer *t;
-	enum inv_ends ends;
 	int left = 0;
 
 	(void)argc;
-	if (!enif_is_atom(env, argv[1]) || !get_ends(argv[3], &ends))
+	if (!enif_is_atom(env, argv[1]) || !get_ends(argv[3], &told.ends))
 		return enif_make_badarg(env);
 	t = borrow(env, argv[0]);
 	if (!t)
 		return inv_am_closed;
 	if (t->bound) {
-		left = tell(env, t->bound, argv[1], argv[2], ends);
+		told.o = t->bound;
+		left = inv_functions_each(env, argv[1], argv[2], tell, &told);
 		/* From now on, callbacks search this table. */
-		if (ends != INV_ENDS_NONE)
+		if (told.ends != INV_ENDS_NONE)
 			atomic_store_explicit(&t->open_calls, t->bound,
 					      memory_order_release);
 	}

@@ -8,6 +8,7 @@
 #include "nif/atoms.h"
 #include "nif/bound.h"
 #include "nif/filter_check.h"
+#include "nif/functions.h"
 #include "nif/kept.h"
 #include "nif/put.h"
 #include "nif/redact.h"
@@ -556,26 +557,16 @@ ERL_NIF_TERM inv_decide_set(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	return inv_am_true;
 }
 
-/* Adds rules to the module's functions in `list', a list of {F, Arity}. Returns
- * for how many functions there was no room, or -1 if `list' is not such a
- * list. */
-static int set_rules(ErlNifEnv *env, struct inv_open_calls *o,
-		     ERL_NIF_TERM module, ERL_NIF_TERM list, uint32_t rules)
-{
-	const ERL_NIF_TERM *e;
-	ERL_NIF_TERM head;
-	unsigned arity;
-	int left = 0;
-	int n;
+struct ruled {
+	struct inv_open_calls *o;
+	uint32_t rules;
+};
 
-	while (enif_get_list_cell(env, list, &head, &list)) {
-		if (!enif_get_tuple(env, head, &n, &e) || n != 2 ||
-		    !enif_get_uint(env, e[1], &arity))
-			return -1;
-		left += !inv_open_calls_rule(
-			o, &(struct inv_called){ module, e[0], arity }, rules);
-	}
-	return enif_is_empty_list(env, list) ? left : -1;
+static bool add_rules(void *arg, const struct inv_called *f)
+{
+	const struct ruled *ruled = arg;
+
+	return inv_open_calls_rule(ruled->o, f, ruled->rules);
 }
 
 ERL_NIF_TERM inv_decide_rules(ErlNifEnv *env, int argc,
@@ -594,7 +585,8 @@ ERL_NIF_TERM inv_decide_rules(ErlNifEnv *env, int argc,
 	if (!t)
 		return inv_am_closed;
 	if (t->decide && t->bound)
-		left = set_rules(env, t->bound, argv[1], argv[2], rules);
+		left = inv_functions_each(env, argv[1], argv[2], add_rules,
+					  &(struct ruled){ t->bound, rules });
 	inv_tracer_release();
 	return left < 0 ? enif_make_badarg(env) : enif_make_int(env, left);
 }
