@@ -4,7 +4,7 @@
 %% The session's tracer counts events and records none. Regularly, and at the end,
 %% a worker of the session reads the counts and histograms, and writes them as
 %% notes into the log, where the client reads them. A note contains all that was
-%% counted for a key since the beginning. So if the log has no room for a note,
+%% counted for a key since the beginning. So if the ring has no room for a note,
 %% nothing is lost: the next note of the same key contains the same counts and
 %% later ones. The notes at the end have all keys.
 -module(inviso_session_count).
@@ -140,7 +140,7 @@ begin_count(#{'of' := Of, by := By}, {_, Handle}) ->
 every_ms(off) -> infinity;
 every_ms(#{every_ms := Ms}) -> Ms.
 
-%% @doc Writes the counts that have changed into the log, as far as the log has
+%% @doc Writes the counts that have changed into the log, as far as the ring has
 %% room.
 -spec note(asked(), inviso_tracer:tracer()) -> ok.
 note(Asked, {_, Handle}) ->
@@ -150,12 +150,12 @@ note(Asked, {_, Handle}) ->
     ok.
 
 %% Returns the note about what is measured. It is written each time, because the
-%% log may have no room for it.
+%% ring may have no room for it.
 measure(#{'of' := values, expr := Expr}) -> [{?NOTE_MEASURE, [Expr]}];
 measure(_) -> [].
 
 %% @doc Writes all counts into the log. Calls that are still open count as calls
-%% without an end. Returns false if the log had no room for some of the counts.
+%% without an end. Returns false if the ring had no room for some of the counts.
 %% Must be called after the last event.
 -spec note_all(asked() | off, inviso_tracer:tracer()) -> boolean().
 note_all(off, _) ->

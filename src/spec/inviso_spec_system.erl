@@ -21,8 +21,7 @@
 %% The smallest value that is reported: milliseconds, bytes, or messages.
 -type at() :: pos_integer() | none.
 
-%% Larger values are reduced to this one, because the VM takes only small
-%% integers.
+%% This and larger values are refused, because the VM takes only small integers.
 -define(MAX, (1 bsl 50)).
 
 %% @doc Returns the event and its threshold. If the text has no threshold, returns

@@ -210,8 +210,8 @@ again({Kind, What, MS}, #tracing{scope = Scope}) ->
 
 %% Before the pattern is set, tells the tracer for which calls the VM will report
 %% the ends. If the tracer's table has no room for a function, there is no bound
-%% for its calls, and a note in the log says that from now on calls are not
-%% marked.
+%% for its calls, and a note in the log says that from now on the marks of calls
+%% have no meaning.
 tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
     case inviso_ends:of_spec(MS) of
         none when not Known ->
