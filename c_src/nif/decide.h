@@ -59,8 +59,8 @@ void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
 /* A call whose end was reported. */
 struct inv_whole {
 	uint64_t ns;			  /* how long the call took */
-	uint64_t self_ns;		  /* the same without the calls that it
-					     made */
+	uint64_t self_ns;		  /* the same without the traced calls
+					     inside it */
 	uint32_t depth;			  /* how many calls were open around
 					     it */
 	const struct inv_kept_call *call; /* NULL: its function has no rules,

@@ -83,8 +83,8 @@ bool inv_encode_term(struct inv_encoder *e, ERL_NIF_TERM term);
 /*
  * Like inv_encode_term, but writes {M, F, Args} and {M, F, Arity} with the
  * function as one dictionary entry. If with_args is false, {M, F, Args} is
- * written as {M, F, Arity}. Then, if Args is not a list of arguments, a HOLE
- * replaces it.
+ * written as {M, F, Arity}. Then, if Args is a list that cannot be the
+ * arguments of a function (improper, or too long), a HOLE replaces it.
  */
 bool inv_encode_function(struct inv_encoder *e, ERL_NIF_TERM term,
 			 bool with_args);
@@ -92,10 +92,10 @@ bool inv_encode_function(struct inv_encoder *e, ERL_NIF_TERM term,
 /*
  * These functions write a call in two steps. inv_encode_args appends the
  * arguments of the call `mfa' without the function: the list `args' of length
- * `arity', within the budget of one term. If `args' is not a list but the
- * arity, it sets *has_args to false and writes nothing. inv_encode_called
- * appends the function; if with_args is true, the caller appends the arguments
- * after it.
+ * `arity', within the budget of one term. It sets *has_args to false and writes
+ * nothing if `args' is the arity, if there are more than 255 arguments, or if
+ * max_depth is less than 2. inv_encode_called appends the function; if
+ * with_args is true, the caller appends the arguments after it.
  */
 bool inv_encode_args(struct inv_encoder *e, ERL_NIF_TERM mfa, ERL_NIF_TERM args,
 		     unsigned arity, bool *has_args);

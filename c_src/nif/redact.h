@@ -80,9 +80,10 @@ bool inv_redact_has_stack(struct inv_encoder *e, ERL_NIF_TERM term);
  * Functions such as proc_lib:init_p/5 and gen:init_it/7 get the arguments of
  * another function among their own. Returns true if the term seems to be such
  * arguments, and a rule redacts them. There are two cases: the term is a list
- * after a module and a function; or the term follows a module, and the rule is
- * for the argument of the module's init/1. before[1] is the element in front of
- * the term, and before[0] the one in front of before[1]; 0: no element.
+ * after a module and a function; or the term is no atom and follows a module,
+ * and the rule is for the argument of the module's init/1. before[1] is the
+ * element in front of the term, and before[0] the one in front of before[1]; 0:
+ * no element.
  */
 bool inv_redact_is_passed(struct inv_encoder *e, const ERL_NIF_TERM before[2],
 			  ERL_NIF_TERM term);

@@ -76,9 +76,9 @@ void inv_starts_clear(struct inv_starts *s);
 
 /*
  * Returns true if the VM is to run the match spec of a start call; enabled/3
- * returns this to the VM. If another session wants the call, the VM runs the
- * match spec in any case, so the calling thread stores the result for
- * inv_starts_take.
+ * returns this to the VM. The calling thread also stores whether the call may
+ * begin a request, for inv_starts_take: if another session wants the call, the
+ * VM runs the match spec in any case.
  */
 bool inv_starts_ask(uint64_t handle, ERL_NIF_TERM process);
 

@@ -23,10 +23,9 @@
  * Tracers.  The VM knows a tracer by its handle, which is the tracer's state in
  * the behaviour erl_tracer.  A handle is a small integer, because the VM copies
  * the state for every tracee and, with a match spec, for every call.  The low
- * bits are the
- * index of a slot in a static table.  The other bits are a number that is never
- * reused, so the handle of a closed tracer, or of an earlier load of this
- * library, never matches another tracer.
+ * bits are the index of a slot in a static table.  The other bits are a number
+ * that is never reused, so the handle of a closed tracer, or of an earlier load
+ * of this library, never matches another tracer.
  *
  *      free --open--> open --retire--> retired --free--> free
  *                      |                  ^
