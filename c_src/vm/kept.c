@@ -10,7 +10,7 @@
 #define PROCESSES_MAX (UINT64_C(1) << 27)
 
 #define BATCH 32u    /* how many free blocks a shared list has */
-#define CACHED 128u  /* how many free blocks a thread keeps in its cache */
+#define CACHED 128u  /* the most free blocks that a thread keeps in its cache */
 #define ATTEMPTS 16u /* how often a thread tries to take or give back a list */
 
 /* A block with bytes of a call that did not fit into earlier blocks. */

@@ -42,7 +42,7 @@ struct inv_kept;
 struct inv_kept_call {
 	_Atomic uint32_t link; /* private: the next list of free blocks */
 	uint32_t next;	       /* private: the block with more bytes; 0: none */
-	uint32_t below;	       /* private: the call that made it; 0: none */
+	uint32_t below;	       /* private: the call around it; 0: none */
 	uint16_t blocks;       /* private: how many blocks it has */
 	uint16_t gap; /* private: how many calls between it and `below' are not
 			 on the stack, because there was no room */
@@ -77,8 +77,8 @@ struct inv_kept_call *inv_kept_begin(struct inv_kept *k, uint32_t thread,
 				     uint64_t ns, uint32_t *lost);
 
 /* Copies more than INV_KEPT_NEAR bytes into the call, which must be the
- * process's innermost open call. Returns false if there is no room; the caller
- * must then set call->n to 0. */
+ * process's innermost open call, and sets call->n. Returns false if there is no
+ * room; call->n is then unchanged. */
 bool inv_kept_put(struct inv_kept *k, uint32_t thread, uint64_t process,
 		  struct inv_kept_call *call, const uint8_t *bytes, uint32_t n);
 

@@ -53,8 +53,9 @@ struct inv_open_calls *inv_open_calls_make(uint32_t limit, uint64_t processes);
 void inv_open_calls_free(struct inv_open_calls *o);
 
 /* Adds a function to the table, or sets for which of its calls the VM reports
- * ends. The state becomes `counted', unless it is `stopped' or `released'.
- * Returns false if there is no room for another function. */
+ * ends. The state becomes `counted', unless it is `stopped' or `released'. With
+ * INV_ENDS_NONE, does not add a function. Returns false if there is no room for
+ * another function. */
 bool inv_open_calls_tell(struct inv_open_calls *o, const struct inv_called *f,
 			 enum inv_ends ends);
 

@@ -93,9 +93,9 @@ struct inv_times_sum {
 	uint64_t n[INV_BUCKETS_BLOCKS][INV_BUCKETS];
 };
 
-/* Adds up the histograms that the parts have for a key. If `word' and `name' of
- * the key are 0, it is the shared row. `keys' must have at least as many parts
- * as t. */
+/* Adds up the histograms that the parts have for a key. For a key of the kind
+ * INV_COUNT_OTHERS, adds up the shared rows. `keys' must have at least as many
+ * parts as t. */
 void inv_times_read(const struct inv_times *t, const struct inv_tally *keys,
 		    const struct inv_tally_key *k, struct inv_times_sum *sum);
 
