@@ -43,7 +43,8 @@ struct inv_place {
 	int record;	 /* descriptor of the record; -1: no record */
 	int64_t changed; /* Unix time of the directory's last change */
 	bool local;	 /* the file system is not shared between machines */
-	bool begun;	 /* there is no record, or an empty or incomplete one */
+	bool begun;	 /* there is no record, or one of this version, which
+			    may be empty or incomplete */
 	bool has_record; /* the record is complete; otherwise the following
 			    fields are not set */
 	bool locked;	 /* the last line about a lock is `locked' */
