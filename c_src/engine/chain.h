@@ -31,7 +31,8 @@ void inv_chain_call(struct inv_frames *chain, uint32_t function,
 
 /*
  * Returns those sessions of `all' that want a return to the function `to', or
- * `all' if no call was recorded for this return.
+ * `all' if the shadow stack is empty. Removes the frames of the calls that have
+ * ended.
  */
 uint32_t inv_chain_return(struct inv_frames *chain, uint32_t to, uint32_t all);
 

@@ -54,8 +54,9 @@ ERL_NIF_TERM inv_engine_know(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 /*
  * unknown(New, Profile) -> ok: sets the profile of tracees without an entry;
- * New is new_processes or new_ports unknown(New) -> Profile: returns this
- * profile
+ * New is new_processes or new_ports
+ *
+ * unknown(New) -> Profile: returns this profile
  */
 ERL_NIF_TERM inv_engine_unknown(ErlNifEnv *env, int argc,
 				const ERL_NIF_TERM argv[]);

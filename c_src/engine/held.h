@@ -19,9 +19,8 @@
  *
  * Call these functions in a callback for the process.
  */
-/*
- * Notes that the tracer of the session in `slot' holds the process.
- */
+
+/* Notes that the tracer of the session in `slot' holds the process. */
 void inv_held_mark(ERL_NIF_TERM process, uint32_t slot);
 
 /* Returns those sessions of the mask that begin requests of sequential traces,

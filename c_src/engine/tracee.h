@@ -122,7 +122,8 @@ bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to);
 /*
  * Changes the flags of one session on a tracee. Each thread may call this,
  * while other threads change other flags.  Returns the new profile. Returns
- * INV_PROFILE_NONE if a table is full; then nothing has changed.
+ * INV_PROFILE_NONE if the table of profiles is full, or if inv_tracee_get
+ * returns NULL; then nothing has changed.
  */
 uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit);
 
