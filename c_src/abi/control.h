@@ -150,8 +150,8 @@
  *		  (INV_NOTE_COUNT)
  *		  by	    function | process | caller | value
  *		  expr	    only if `by' is value: the expression, a binary
- *		  every_ms  the interval of the notes, from 50 to 3600000; at
- *			    its end the session notes all counts
+ *		  every_ms  the interval of the notes, from 50 to 3600000; the
+ *			    session notes all counts when it ends
  *	sample	  a map (absent: specs are traced): the session has no specs, and
  *		  notes samples of stacks in its log (INV_NOTE_SAMPLE)
  *		  hz	    how many times a second it takes samples, from 1 to
@@ -273,8 +273,9 @@
  *				   | none
  *			  status   an atom
  *			  mailbox, reductions: integers
- *			  memory   none: the mailbox is so long that asking for
- *				   the memory would take too much time
+ *			  memory   an integer; none: the process was not asked,
+ *				   for example because its mailbox is so long
+ *				   that the answer would take too much time
  *			  speed	   reductions in a second, or none
  *
  * The dead man's time: a session of mode live or record ends if its client

@@ -227,7 +227,8 @@ enum inv_sampling {
 				   without those of inviso */
 	INV_SAMPLING_FOUND,   /* sum over all ticks: processes that ran, and, if
 				 the session samples waiting processes, that
-				 waited */
+				 waited. The sampler counts only processes of
+				 which it took a sample */
 	INV_SAMPLING_STACKS,  /* how many samples were taken */
 	INV_SAMPLING_LATE,    /* samples with INV_SAMPLE_LATE */
 	INV_SAMPLING_CUT,     /* samples with INV_SAMPLE_CUT */

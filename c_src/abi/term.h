@@ -41,8 +41,9 @@
  * remaining arguments.
  *
  * Dictionary: the terms of a packet refer to atoms, to functions, and to pids
- * and ports of the node by number. The packet defines each of them exactly
- * once, and numbers them from 0 in the order of definition.  A definition is
+ * and ports of the node by number. The packet defines each of them, usually
+ * once (a second definition has another number), and numbers the definitions
+ * from 0 in their order.  A definition is
  *
  *      kind u8 (enum inv_def) | len varint | len bytes
  *
