@@ -115,7 +115,7 @@ static bool is_wild(const char *name)
 
 /* `part' is the text after the last dot of an Elixir name, n characters.
  * Returns true if it belongs to the module's name: if it begins with an
- * upper-case letter (Worker), or is a * without an arity after it. */
+ * upper-case letter (Worker), or with * and no arity is after it. */
 static bool is_module_part(const char *part, size_t n)
 {
 	return is_upper(*part) || (*part == '*' && !part[n]);

@@ -75,7 +75,7 @@ struct inv_reader {
 				       * packets and report the same damage */
 	bool named;		      /* all names were returned */
 	bool fresh;   /* streams that are not in the heap may have new items */
-	bool counted; /* the losses that belong to no stream were computed */
+	bool counted; /* feed.rotated and feed.skipped were computed */
 	bool guessed; /* inv_reader_guess_clock was called */
 	uint64_t last_ns;
 	struct inv_unpacker *anchor_unpacker;

@@ -12,9 +12,9 @@
 
 /*
  * Steps from packet to packet through the bytes of a log, which may be
- * incomplete. Verifies the checksum of each head. Verifies a body only if no
- * valid head follows the packet. Bytes that belong to no valid packet are a
- * gap.
+ * incomplete. Verifies the checksum of each head. Verifies the body of an
+ * EVENTS packet only if neither a valid head nor the end of the log follows; of
+ * other packets always. Bytes that belong to no valid packet are a gap.
  */
 
 /* The size of a window for a scan. */
