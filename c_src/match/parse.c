@@ -2,7 +2,8 @@
 #include "match/parse_int.h"
 
 /* Checks before parsing that the spec is a list of tuples of three elements,
- * and that the head of each is no improper list. */
+ * and that the head of each is no improper list. In releases with the quirk
+ * INV_MQ_PREFIX, such a list may end with '_'. */
 static bool check_shape(struct inv__parser *p, inv_word spec)
 {
 	inv_word l, head;

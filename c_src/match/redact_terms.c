@@ -310,9 +310,9 @@ static bool is_list(const uint8_t *p)
  * before[0] the element before before[1]; NULL: there is no such element.
  *
  * There are two cases. before[0], before[1] and the term are M, F and Args of a
- * function with a rule. Or before[1] is an atom M, and a rule redacts the
- * argument of M:init/1. (inv_redact_passed of nif/redact.h makes the same
- * test.) */
+ * function with a rule for its arguments. Or before[1] is an atom M, the term
+ * is no atom, and a rule redacts the argument of M:init/1. (inv_redact_passed
+ * of nif/redact.h makes the same test.) */
 static bool is_passed(const struct inv_redact_copy *x,
 		      const uint8_t *const before[2])
 {

@@ -56,7 +56,7 @@ struct inv_selector {
 	unsigned actions; /* set of enum inv_selector_action; 0 if raw is
 			     true */
 	bool records;	  /* the selector contains a record */
-	bool to_name;	  /* the selector names a receiver of send */
+	bool to_name;	  /* a receiver of send is a registered name */
 	unsigned n_vars;  /* variables '$1' to '$n_vars'; not set for a raw
 			  * selector */
 };

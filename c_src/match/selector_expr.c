@@ -754,7 +754,8 @@ static inv_word apply(struct inv__selector *c, const char *op, inv_word x,
 
 /*
  * Reads an expression whose operators are of this level, or of levels that bind
- * more tightly. All operators are left-associative, except ++ and --.
+ * more tightly. ++ and -- are right-associative, comparisons cannot be chained,
+ * and all other operators are left-associative.
  */
 static inv_word expr(struct inv__selector *c, unsigned level)
 {
