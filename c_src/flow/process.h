@@ -87,7 +87,7 @@ struct inv_process_name {
 
 struct inv_process_name inv_process_name(const struct inv_process *p);
 /* Sets the name; a longer text than INV_NAME_MAX is not stored. `registered':
- * the process registered the name; such a name replaces others. */
+ * the process registered the name; no other name replaces such a name. */
 #define INV_NAME_MAX 255u
 void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
 			  const void *text, size_t len, bool registered);

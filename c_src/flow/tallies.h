@@ -30,7 +30,8 @@ struct inv_tallies {
 /* A count of a key of a node. */
 struct inv_tallied {
 	const struct inv_node *node;
-	const char *key; /* as Erlang prints it; empty: the key is [] */
+	const char *key; /* as Erlang prints it; empty for INV_COUNT_TOTAL,
+			    INV_COUNT_OTHERS and INV_COUNT_FAILED */
 	uint64_t n;
 	struct inv_histogram *times; /* NULL: calls were counted, not timed */
 	const char *measure;	     /* the expression whose values are in the

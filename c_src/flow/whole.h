@@ -14,7 +14,7 @@
  * beginning.
  */
 struct inv_whole_call {
-	size_t begin; /* where the call begins, in the terms of its end */
+	size_t begin; /* offset of the call in the terms of the end's event */
 	int64_t duration_ns;
 	int64_t self_ns;
 	uint32_t depth;
