@@ -112,8 +112,8 @@ static void draw(struct seq *s)
 }
 
 /* Ends the sessions when enough requests have begun, and all requests that are
- * shown have ended. Returns after how many ms to check again; -1: when the next
- * answer arrives. */
+ * shown have ended or no event was recorded for idle_ms. Returns after how many
+ * ms to check again; -1: when the next answer arrives. */
 static int64_t check(struct seq *s)
 {
 	int64_t now = inv_mono_ms();
