@@ -286,8 +286,8 @@ static void advance(struct transfer *t)
 }
 
 /*
- * Sends a sign of life each ALIVE_MS. Without one for 10 seconds, the session
- * would end.
+ * Sends a sign of life each ALIVE_MS. Without one for the dead man's time of
+ * the session (dead_man_ms), the session would end.
  */
 static void keep_alive(struct transfer *t)
 {

@@ -28,7 +28,8 @@ struct inv_gauge_row {
 	char status[24];   /* waiting, running, runnable, ... */
 	char current[256]; /* "gen_server:loop/7" */
 	int64_t mailbox;
-	int64_t memory; /* bytes; -1: not read, because the mailbox is long */
+	int64_t memory; /* bytes; -1: not read, for example because the mailbox
+			   is long */
 	int64_t speed;	/* reductions in a second; -1: unknown */
 	int64_t reductions;
 };

@@ -11,8 +11,7 @@
 
 /*
  * A session's Status (abi/control.h). Command and node may have different
- * versions. So unknown keys are skipped, the values of missing keys are 0, ""
- * or
+ * versions. So unknown keys are skipped, a missing key has the value 0, "" or
  * -1, and texts such as `mode' are stored as the node sends them.
  */
 

@@ -23,8 +23,8 @@ struct inv_tls_link {
 	const struct inv_openssl *o;
 	const struct inv_tls *tls;
 	SSL *ssl;
-	struct inv_err why; /* why TLS has failed; the code is 0 if the reason
-			       is not known */
+	struct inv_err why; /* why TLS failed to send or receive, after the
+			       handshake; code 0: it did not fail */
 	char host[256];
 	bool shaken;
 };
