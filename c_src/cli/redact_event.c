@@ -156,8 +156,9 @@ static int payload(struct inv_redact_copy *x, const struct inv_event *ev,
 	return inv_redact_term(x, INV_REDACT_BY_RULES);
 }
 
-/* Redacts {Class, Reason}, if at least one function has a rule: the exception
- * may come from this function. hidden: Reason is hidden completely. */
+/* Redacts {Class, Reason}. Called if at least one function has a rule, because
+ * the exception may come from this function. hidden: Reason is hidden
+ * completely. */
 static int exception(struct inv_redact_copy *x, bool hidden)
 {
 	int rc;
