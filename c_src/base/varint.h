@@ -6,7 +6,8 @@
 
 /*
  * LEB128: seven bits in each byte, least significant first. The top bit is set
- * if more bytes follow. A number takes at most ten bytes.
+ * if more bytes follow. A number takes at most ten bytes. These functions
+ * allocate no memory, so the VM's threads can call them.
  */
 #define INV_VARINT_MAX 10
 
