@@ -215,8 +215,8 @@ static inline size_t inv_cursor_offset(const struct inv_cursor *c)
 
 /*
  * Each of these functions reads one token: a TUPLE, an integer that fits in 64
- * bits, or an END. If another token is next, it returns INV_EDAMAGED, and so do
- * all further calls for this cursor.
+ * bits, or an END. If another token is next, it returns INV_EDAMAGED; if there
+ * is none, INV_ETRUNCATED. All further calls for this cursor then do the same.
  */
 int inv_cursor_tuple(struct inv_cursor *c, uint32_t *arity);
 int inv_cursor_int(struct inv_cursor *c, int64_t *v);

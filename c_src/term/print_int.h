@@ -97,7 +97,8 @@ static inline bool inv__print_is_open(const struct inv_token *tok)
  * If the struct is a range, a date or a time, prints it as 1..9 or
  * ~D[2026-11-25], and reads its END. Then sets *inside to the number of
  * containers in the struct, and returns true. Otherwise prints nothing and
- * returns false; the cursor has then moved, and the caller must set it back.
+ * returns false; the cursor may then have moved, so the caller must set it
+ * back.
  */
 bool inv__elixir_sigil(struct inv_cursor *c, const uint8_t *module, size_t len,
 		       uint32_t *inside, struct inv_buf *out);

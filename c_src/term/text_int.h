@@ -39,7 +39,7 @@ static inline bool inv__text_is_digit(unsigned c)
 unsigned inv__text_digit(unsigned c);
 /*
  * Reads a character inside quotes or after $, which may be an escape sequence.
- * Sets s->rc if the text ends, or if the escape sequence is invalid.
+ * Sets s->rc if the text ends, is not UTF-8, or has an invalid escape sequence.
  */
 uint32_t inv__text_char(struct inv_text *s);
 
