@@ -104,8 +104,8 @@ static int join(struct writer *w, struct clock *c, const struct clock *from)
 
 /* --- events --------------------------------------------------------------- */
 
-/* Appends the name of the process. Replaces spaces, and characters that JSON
- * escapes. */
+/* Appends the name of the process. Replaces spaces, braces, bytes that are not
+ * ASCII, and characters that JSON escapes. */
 static void put_host(struct writer *w, uint32_t process)
 {
 	size_t from = w->out->len;
