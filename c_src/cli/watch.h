@@ -61,7 +61,8 @@ struct inv_watch {
 };
 
 /* Returns when all sessions have ended. If until_armed is true, returns when
- * all sessions trace. The user's second signal ends the program. */
+ * each session traces or has ended. The user's second signal ends the
+ * program. */
 void inv_watch_run(struct inv_watch *w);
 
 /* Makes inv_watch_run request all sessions to stop. Hooks may call it. why:
