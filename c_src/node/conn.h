@@ -40,7 +40,8 @@ struct inv_conn_opts {
 	 * thread then does not connect, and the item LOST has this error. */
 	const struct inv_err *unreachable;
 	/* Milliseconds and bytes. 0: the default. */
-	int connect_ms;	   /* time limit for connecting; default 5000 */
+	int connect_ms;	   /* time limit for connecting, in total; default
+			      5000 */
 	int write_ms;	   /* if the node reads nothing for this time, the
 			      connection is lost; default 15000 */
 	size_t answer_max; /* if the node sends a longer message, the

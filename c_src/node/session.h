@@ -116,7 +116,8 @@ void inv_session_opts_init(struct inv_session_opts *o);
 struct inv_session_clock {
 	uint64_t command; /* the command's number, from inv_session_clock_new */
 	uint32_t n;	  /* how many requests were sent so far */
-	uint64_t sent_ns; /* when the last request was sent; 0: none was sent */
+	uint64_t sent_ns; /* when the last request was sent; 0: none was sent,
+			     it failed, or the command's clock was set */
 	uint64_t answered_ns; /* when the last request was answered */
 };
 

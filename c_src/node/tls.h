@@ -69,8 +69,10 @@ void inv_tls_link_free(struct inv_tls_link *l);
 
 /*
  * Continues the handshake. Returns 0 when it is complete. INV_END: call it
- * again after the poll(2) events in `*events'. INV_EUNREACHABLE: the node does
- * not speak TLS. INV_EREFUSED: one side refuses the other's certificate.
+ * again after the poll(2) events in `*events'. INV_EREFUSED: the node's
+ * certificate is refused, or the node has sent an alert, for example because it
+ * refuses the command's certificate. INV_EUNREACHABLE: TLS has failed in
+ * another way, for example because the node does not speak TLS.
  */
 int inv_tls_shake(struct inv_tls_link *l, short *events, struct inv_err *err);
 
