@@ -225,10 +225,9 @@ enum inv_sampling {
 	INV_SAMPLING_ASKED_HZ,	/* requested number of ticks in a second */
 	INV_SAMPLING_PROCESSES, /* the highest number of processes on the node,
 				   without those of inviso */
-	INV_SAMPLING_FOUND,   /* sum over all ticks: processes that ran, and, if
-				 the session samples waiting processes, that
-				 waited. The sampler counts only processes of
-				 which it took a sample */
+	INV_SAMPLING_FOUND,   /* sum over all ticks: samples, and processes that
+				 were found, but not asked, because a tick asks
+				 a bounded number of them for a bounded time */
 	INV_SAMPLING_STACKS,  /* how many samples were taken */
 	INV_SAMPLING_LATE,    /* samples with INV_SAMPLE_LATE */
 	INV_SAMPLING_CUT,     /* samples with INV_SAMPLE_CUT */

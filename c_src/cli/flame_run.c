@@ -139,6 +139,13 @@ static void put_sampling(const struct inv_flame *c, const struct inv_member *m,
 		ratio(v[INV_SAMPLING_COST_NS], v[INV_SAMPLING_NS], 100),
 		ratio(v[INV_SAMPLING_COST_NS], v[INV_SAMPLING_NS], 10000) %
 			100);
+	if (v[INV_SAMPLING_FOUND] > v[INV_SAMPLING_STACKS])
+		inv_buf_printf(b,
+			       "--   the stacks stand for %" PRIu64
+			       " more: a node takes at most %" PRId64
+			       " at a time\n",
+			       v[INV_SAMPLING_FOUND] - v[INV_SAMPLING_STACKS],
+			       c->sample.most);
 	if (v[INV_SAMPLING_LATE])
 		inv_buf_printf(b,
 			       "--   %" PRIu64

@@ -209,9 +209,15 @@ sample(Now, Passed, S0) ->
                                       Status =:= waiting],
     S3 = looked(length(Looked), Running =:= [], now_ns() - Now, S2),
     Known = [{P, known, 1} || P <- maps:keys(Active)],
-    asked([{P, found, W} || {P, _, W} <- some(Running, Most)]
-          ++ some(Known, Most) ++ some(Waiting, Most),
-          Now, Passed, S3#sampler{active = active(Running, Now, Active)}).
+    All = [Running, Known, Waiting],
+    [R, K, W] = [some(List, Most) || List <- All],
+    List = [{P, found, Share} || {P, _, Share} <- R] ++ K ++ W,
+    S4 = left_out(lists:sum([length(L) || L <- All]) - length(List), S3),
+    asked(List, Now, Passed, S4#sampler{active = active(Running, Now, Active)}).
+
+%% Counts processes that were found, but are not asked in this tick.
+left_out(N, #sampler{found = Found} = S) ->
+    S#sampler{found = Found + N}.
 
 status(P) ->
     case process_info(P, status) of
@@ -300,9 +306,10 @@ some(List, Most) ->
 asked([], _, _, S) ->
     S;
 asked(List, Now, Passed, S0) ->
+    Length = length(List),
     {N, Answers, S1} = ask_all(List, Now + S0#sampler.period, 0, [], S0),
-    More = length(List) / N,
-    {Due, S2} = share(Answers, S1),
+    More = Length / N,
+    {Due, S2} = share(Answers, left_out(Length - N, S1)),
     {Notes, S3} = lists:foldl(
                     fun({P, waiting, W, Trace}, Acc) ->
                             note(P, waiting, Passed * More * W, Trace, Acc);
