@@ -194,7 +194,7 @@ stop_node(Port) ->
 %%---------------------------------------------------------------------------
 %% Attaching with dbg
 
-%% Traces a call on each node with dbg, as a user would. Prints how many microseconds that takes.
+%% Traces a call on each node with dbg, as a user would. Prints the duration in microseconds.
 -spec by_dbg([node()]) -> no_return().
 by_dbg(Nodes) ->
     T0 = erlang:monotonic_time(microsecond),

@@ -36,9 +36,10 @@
 %% Rooms that have their own group. A module of another room is put into the first
 %% group that needs it.
 -define(OWN, #{meta => inviso_rt_meta}).
-%% A module that the VM calls as a tracer. Its group is the tracer instead, and has
-%% its NIFs under their new names (c_src/pushed/library.c). Callbacks that the
-%% group's leader has, too, are not taken.
+%% A module that the VM calls as a tracer, and its group. In the combined code the
+%% VM calls the group, and not the module. The group has the module's NIFs under
+%% their new names (c_src/pushed/library.c). Callbacks that the group's leader has,
+%% too, are not taken.
 -define(TRACER, {inviso_engine, inviso_tracer}).
 %% Modules that run only where inviso is installed. Calls of these modules are not
 %% changed.

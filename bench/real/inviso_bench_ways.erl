@@ -7,8 +7,8 @@
 
 -define(MODULE_TRACED, "rabbit_channel").
 -define(WINDOW_MS, 3000).
-%% This time is shorter, because the message queue of a process tracer grows by up to a gigabyte per
-%% second.
+%% The window for a process tracer is shorter, because its message queue grows by up to a gigabyte
+%% per second.
 -define(SHORT_WINDOW_MS, 2000).
 -define(MOST_MEMORY, 2 bsl 30).
 -define(READY_MS, 60000).

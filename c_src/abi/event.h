@@ -158,7 +158,7 @@ enum inv_note {
 	INV_NOTE_NAME = 1,
 	/* One term. true: in this log a call has INV_HEAD_ENDS if, and only if,
 	 * the VM reports the call's end. false: from this note on,
-	 * INV_HEAD_ENDS of calls means nothing */
+	 * INV_HEAD_ENDS in a call has no meaning */
 	INV_NOTE_ENDS = 2,
 	/* The definition of an Erlang record. Terms: the module that defines
 	 * the record, or [] if all modules that define a record of this name

@@ -342,10 +342,10 @@ static void fill_opts(struct trace *t, struct inv_session_opts *o, char *name,
 	o->mode = INV_MODE_LIVE;
 	o->number[INV_OPT_FLUSH_MS] = FLUSH_MS;
 	o->decide = inv_pick_decide(&t->pick);
-	/* --events limits what is printed. The node's own limit is higher,
-	 * because each thread of the node may have a lease that it does not use
-	 * up. If the command picks calls, the node cannot know how many calls
-	 * are shown. */
+	/* --events limits what is printed. The node's own limit is higher: each
+	 * thread of the node takes a part of this limit in advance, and does
+	 * not always use all of it. If the command picks calls, the node cannot
+	 * know how many calls are shown. */
 	if (inv_pick_active(&t->pick))
 		o->number[INV_OPT_LIMIT_EVENTS] = INV_UNSET;
 	else if (t->what.events)

@@ -30,8 +30,8 @@ bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_item *it);
 
 /*
- * From now on a spec of messages, send(To, Msg) or receive(Msg), also selects
- * the seq_trace events of such messages. Returns false if the spec selects
+ * From now on a spec for messages, send(To, Msg) or receive(Msg), also selects
+ * the seq_trace events for such messages. Returns false if the spec selects
  * neither messages nor seq_trace events.
  */
 bool inv_spec_filter_messages(struct inv_spec_filter *f);

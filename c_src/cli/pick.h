@@ -74,8 +74,8 @@ static inline bool inv_pick_active(const struct inv_pick *p)
 	return p->all.slow || p->all.failed || p->n_specs;
 }
 
-/* Returns for how many calls --failed and the action failed could not decide,
- * because the tested values were not recorded. These calls are left out. */
+/* Returns how many calls --failed and the action failed could not test, because
+ * the tested values were not recorded. These calls are left out. */
 uint64_t inv_pick_undecided(const struct inv_pick *p);
 
 /* The slow path of inv_pick_wants. */

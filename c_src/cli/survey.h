@@ -8,7 +8,7 @@
 
 /*
  * Reads all logs once, to compare the clocks of their nodes. `files' are the
- * arguments of the command; the numbers of the nodes are those of the merge.
+ * arguments of the command. The nodes have the same numbers as in the merge.
  * Reports no errors, because the merge reports them. Returns 0 or INV_ENOMEM.
  * If a log can no longer be read, the survey ends.
  */

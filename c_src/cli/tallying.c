@@ -55,8 +55,7 @@ static void ended(void *arg, struct inv_member *m)
 		fail(c, "no memory");
 }
 
-/* Returns for how many ms the node that has counted longest has counted, or 0
- * if this is unknown. */
+/* If a node has stopped at the time limit, the result is this limit. */
 uint64_t inv__tallying_ms(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;

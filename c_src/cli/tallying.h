@@ -71,8 +71,8 @@ void inv_tallying_check(const struct inv_tallying *c, struct argp_state *state);
 
 int inv__tallying_run(struct inv_tallying *c);
 /*
- * Returns for how many ms events have been counted, on the node that has
- * counted longest, or 0 if this is unknown.
+ * Returns how long the counting has lasted so far, in ms: the time of the node
+ * that has counted for the longest time. Returns 0 if this is unknown.
  */
 uint64_t inv__tallying_ms(const struct inv_tallying *c);
 /* Appends the table of the counts so far. `final' is true at the end. */

@@ -15,8 +15,8 @@
  *
  * A profile never changes. If the flags on a tracee change, it gets another
  * profile: the calling thread searches the table for a profile with the new
- * contents, and adds one if there is none. No profile is removed until a new
- * server starts, which empties the table.
+ * contents, and adds one if there is none. Profiles are removed only when the
+ * engine's server is started again: the new server empties the table.
  */
 #define INV_PROFILES_MAX 65536
 #define INV_PROFILE_NONE UINT32_MAX /* no profile: the table is full */

@@ -68,8 +68,8 @@ struct inv_flow_function {
 	uint32_t missed; /* calls that ended without a return, since the last
 			    return */
 	uint32_t calls;	 /* calls since the last return */
-	uint64_t since;	 /* number of an item: of the calls before it, some were
-			  * not added to the open calls */
+	uint64_t since;	 /* number of an item: at least one call before this
+			  * item was not added to the open calls */
 };
 
 /* Counts of how the samples of a node were taken, indexed by enum

@@ -69,7 +69,8 @@ struct inv_order {
 	struct inv_flow *flow;
 	struct inv_order_wait *waits; /* at most one for each feed */
 	uint32_t n_waits;
-	struct inv_order_shift *shifts; /* by number of the node */
+	struct inv_order_shift *shifts; /* shifts[i]: of the node with the
+					   number i */
 	uint32_t n_nodes;
 	uint32_t n_shifts; /* nodes whose events are moved */
 	uint32_t left;	   /* feeds that had items when check() last looked */

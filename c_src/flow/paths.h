@@ -11,8 +11,8 @@
 
 /*
  * Where time goes: a tree of call paths. A frame is a function that the frame
- * above it called, or a text in parentheses. A frame has the number of its
- * calls, and the time that was spent in it, without the frames below it.
+ * above it called, or a text in parentheses. A frame has a count of its calls,
+ * and the time that was spent in it, without the frames below it.
  *
  * Times come from recorded calls and from samples of stacks. The frame of an
  * open call is kept. Memory is bounded: when the bound is reached, frames with

@@ -125,8 +125,8 @@ int inv_requests_begin(struct inv_requests *r, uint64_t process);
 int inv_requests_add(struct inv_requests *r, const struct inv_seq *s,
 		     struct inv_cause *cause);
 
-/* Call it if the event that was added last is shown. Then events that follow
- * from this event name it as their cause. */
+/* Call it if the event that was added last is shown. Then this event is the
+ * cause of the events that follow from it; otherwise they get its own cause. */
 void inv_requests_show(struct inv_requests *r);
 
 /* Returns how many messages were sent and not received so far. */

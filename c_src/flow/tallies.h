@@ -66,8 +66,8 @@ const struct inv_tallied *inv_tallies_next(const struct inv_tallies *t,
 					   const struct inv_tallied *row);
 
 /*
- * Returns how long a node has counted, up to its last note, or 0 if the node
- * has noted nothing yet.
+ * Returns how long a node has counted, up to its last note, in ms. Returns 0 if
+ * no note of the node has arrived yet.
  */
 uint64_t inv_tallies_ms(const struct inv_tallies *t, const char *node);
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* A tuple has at most the elements trace_ts, pid, tag, payload, extra, result,
- * scheduler, timestamp. */
+/* The longest tuple has the elements trace_ts, pid, tag, payload, extra,
+ * result, scheduler, timestamp. */
 #define MAX_ELEMENTS 8
 
 struct elements {

@@ -67,9 +67,9 @@ struct inv_log_cursor {
 
 /*
  * Finds the next packet for a stream: a TOTALS packet, or an EVENTS packet of
- * this stream. If `stream' is one of INV_LOG_*_ONLY (log/scan.h), finds the
- * next packet of that type instead. Sets *at to the packet, moves the cursor
- * after the packet, and returns 0. Returns INV_END if there is no such packet.
+ * this stream. But if `stream' is one of INV_LOG_*_ONLY (log/scan.h), finds
+ * only packets of that type. Sets *at to the packet, moves the cursor after the
+ * packet, and returns 0. Returns INV_END if there is no such packet.
  */
 int inv_log_cursor_seek(struct inv_log_cursor *c, const struct inv_log_file *f,
 			uint32_t stream, struct inv_log_place *at);

@@ -222,7 +222,7 @@ static bool is_named(const struct inv_token *tok, const char *name, bool glob)
 
 /* Returns `mask' without the conditions whose module (or, if `function' is
  * true, whose function) is not the atom `tok'. Sets *whole to true if a
- * remaining condition is satisfied already, because it names no function or no
+ * remaining condition is satisfied already, because it has no function or no
  * arity. */
 static uint64_t narrow(const struct inv_filter *f, uint64_t mask,
 		       const struct inv_token *tok, bool function, bool *whole)

@@ -281,8 +281,8 @@ static int keep_anchors(struct live *l, const struct inv_log_place *at)
 	return 0;
 }
 
-/* Calls name_fn with each name in a packet of notes. Does not report damage: it
- * is reported when the packet's stream reads the packet. */
+/* Calls name_fn for each note with a name in a packet of notes. Does not report
+ * damage: it is reported when the packet's stream reads the packet. */
 static int pass_names(struct live *l, const struct inv_log_place *at)
 {
 	struct inv_stream *s = &l->r.notes;

@@ -41,8 +41,8 @@
 /* The usual value of `cap' of inv_live_new, in bytes (see inv_live_full). */
 #define INV_LIVE_CAP (24u * 1024 * 1024)
 
-/* A function that the feed calls with a note that names a process. `item' is
- * valid until the function returns. */
+/* A function that the feed calls for each note that gives the name of a process
+ * or port. `item' is the note, and is valid until the function returns. */
 typedef void inv_live_name_fn(void *arg, struct inv_item *item);
 
 /*
@@ -55,10 +55,10 @@ int inv_live_new(struct inv_feed **feed, struct inv_node *node,
 		 struct inv_err *err);
 
 /*
- * From now on inv_live_push calls `fn' with each name of a process when the
- * name arrives. This is early: events of the process that were recorded before
- * the note may not have been returned yet. The feed also returns the note as an
- * item at its place.
+ * From now on inv_live_push calls `fn' for each note with a name when the note
+ * arrives. This is early: it is possible that the feed has not yet returned
+ * events of the process from before the note. The feed also returns the note as
+ * an item at its place.
  */
 void inv_live_names_to(struct inv_feed *feed, inv_live_name_fn *fn, void *arg);
 
@@ -94,11 +94,11 @@ int inv_live_end(struct inv_feed *feed, struct inv_err *err);
 bool inv_live_full(const struct inv_feed *feed);
 
 /*
- * Returns how many ms the caller should still wait for the name of a process
- * that had an event at ts_ns. The node writes the name at most `ms' after the
- * event, so the result is 0 if the watermark is at least `ms' later than ts_ns.
- * It is also 0 if no watermark has arrived for `ms', if the feed is full, or if
- * no more bytes will come.
+ * Returns how long the caller should still wait, in ms, for the name of a
+ * process that had an event at ts_ns. The node writes the name at most `ms'
+ * after the event, so the result is 0 if the watermark is at least `ms' later
+ * than ts_ns. It is also 0 if no watermark has arrived for `ms', if the feed is
+ * full, or if no more bytes will come.
  */
 int64_t inv_live_names_wait(const struct inv_feed *feed, int64_t ts_ns,
 			    int64_t ms, int64_t now_ms);

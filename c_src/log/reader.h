@@ -28,8 +28,8 @@ struct inv_reader;
 struct inv_reader_ops {
 	/*
 	 * Sets *at to the stream's next EVENTS or TOTALS packet. If `stream' is
-	 * INV_LOG_ANCHORS_ONLY, takes the next ANCHORS packet instead; if
-	 * names_first is true and `stream' is INV_LOG_NOTES_ONLY, the next
+	 * INV_LOG_ANCHORS_ONLY, sets *at to the next ANCHORS packet. If it is
+	 * INV_LOG_NOTES_ONLY (only with names_first), sets *at to the next
 	 * packet of notes. Returns 0; INV_ENOMEM; or INV_END if there is no
 	 * such packet, or none has arrived yet. The packet stays valid until
 	 * the next call for the same stream.

@@ -20,8 +20,9 @@
 /* The size of a window for a scan. */
 #define INV_SCAN_WINDOW (INV_PACKET_BODY_MAX + 64u * 1024)
 
-/* Where a function takes the number of a stream, these numbers select only
- * ANCHORS packets, only TOTALS packets, or only packets of notes. */
+/* Values for a parameter that is the number of a stream. With one of them, a
+ * function takes no packets of a stream, but only ANCHORS packets, only TOTALS
+ * packets, or only packets of notes. */
 #define INV_LOG_ANCHORS_ONLY UINT32_MAX
 #define INV_LOG_TOTALS_ONLY (UINT32_MAX - 1)
 #define INV_LOG_NOTES_ONLY (UINT32_MAX - 2)

@@ -194,7 +194,7 @@ static uint64_t type_of(const struct inv_token *tok)
 					 cuts[tok->cut];
 }
 
-/* Skips the next term, and writes a mark instead. */
+/* Skips the next term, and writes a mark in its place. */
 static int hide(struct inv_redact_copy *x)
 {
 	const uint8_t *next = after(x, x->p);

@@ -342,7 +342,7 @@ static inline bool put_list(struct inv_encoder *e, ERL_NIF_TERM list,
 	return put_plain_list(e, list, head, tail, depth);
 }
 
-/* Like put_tuple, with rules. */
+/* Like put_tuple, but applies the rules of redaction. */
 LEVEL static bool put_tuple_redacted(struct inv_encoder *e,
 				     const ERL_NIF_TERM *elements,
 				     uint32_t arity, uint32_t depth)
@@ -650,7 +650,7 @@ static inline bool put_argument(struct inv_encoder *e, ERL_NIF_TERM term,
 	return put_term(e, term, 2);
 }
 
-/* Like put_args, with rules. */
+/* Like put_args, but applies the rules of redaction. */
 LEVEL static bool put_args_redacted(struct inv_encoder *e, ERL_NIF_TERM args,
 				    unsigned arity, inv_redact_set hidden)
 {

@@ -231,9 +231,9 @@ struct node_def {
 };
 
 /*
- * Makes the definition of another node, whose printed number is x. `term' is a
- * pid, port or reference of that node; its external format has the name and
- * creation of the node.
+ * Makes the definition of another node, whose pids this node prints as <x.1.0>.
+ * `term' is a pid, port or reference of that node; its external format has the
+ * name and creation of the node.
  */
 static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
 		      struct node_def *d)
@@ -288,9 +288,9 @@ static INV_COLD bool keep_node(struct inv_encoder *e, ERL_NIF_TERM term,
 	return true;
 }
 
-/* Defines the node with the printed number x, to which `term' belongs, unless
- * the packet has already defined it. x is 0 for this node, which needs no
- * definition. */
+/* Defines the node to which `term' belongs, unless the packet has already
+ * defined it. This node prints pids of that node as <x.1.0>. x is 0 for this
+ * node itself, which needs no definition. */
 static bool know_node(struct inv_encoder *e, ERL_NIF_TERM term, uint64_t x)
 {
 	struct node_def d;

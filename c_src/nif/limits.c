@@ -5,9 +5,10 @@
 #include "nif/retire.h"
 
 /*
- * If an event has more bytes than the lease has left, the others are taken from
- * the bytes that no thread has leased. Otherwise a part of the last event of
- * each lease would not be counted.
+ * If an event has more bytes than are left of the thread's lease (its part of
+ * the limit), the rest of its bytes is taken from the bytes that no thread has
+ * leased. Otherwise a part of the last event of each lease would not be
+ * counted.
  */
 void inv_limits_bytes(struct inv_tracer *t, struct inv_lane *lane,
 		      uint32_t bytes)

@@ -9,9 +9,10 @@
 #include "nif/tracer.h"
 
 /*
- * The limits of a tracer. Each thread leases some events and bytes at a time,
- * so that the threads seldom write the shared counters. When a limit is
- * reached, enabled/3 returns remove, and later events are counted as lost.
+ * The limits of a tracer. Each thread takes some events and bytes of a limit in
+ * advance, as a lease, so that the threads seldom write the shared counters.
+ * When a limit is reached, enabled/3 returns remove, and later events are
+ * counted as lost.
  */
 
 /* Call it when the limit `why' is reached: enabled/3 returns remove from then

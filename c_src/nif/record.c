@@ -116,7 +116,7 @@ INV_COLD static int write_large(struct inv_tracer *t, struct inv_lane *lane,
 
 /*
  * Counts an event as lost.  The limits count only recorded events, so the event
- * is given back to the leases.
+ * and its bytes are added to the thread's leases (nif/limits.h) again.
  */
 INV_COLD static void drop(const struct inv_tracer *t, struct inv_lane *lane,
 			  enum inv_loss why)

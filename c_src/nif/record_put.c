@@ -151,7 +151,7 @@ static bool put_extra_redacted(struct inv_encoder *e,
 	return put_extra(e, ev);
 }
 
-/* Like put_terms, with rules. */
+/* Like put_terms, but applies the rules of redaction. */
 __attribute__((noinline)) static bool put_terms_redacted(
 	struct inv_encoder *e, const struct inv_recording *ev)
 {

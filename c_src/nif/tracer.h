@@ -65,7 +65,8 @@ struct inv_lane {
 	_Atomic uint64_t redacted;  /* values that were replaced by a mark */
 };
 
-/* How much of a tracer's limits a thread leases at a time. */
+/* The size of a lease: how much of a tracer's limits a thread takes in advance
+ * at a time. */
 #define INV_LEASE_EVENTS 32u
 #define INV_LEASE_BYTES 8192u
 

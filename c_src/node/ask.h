@@ -20,7 +20,8 @@ void inv_ask_rex(struct inv_ask *ask, struct inv_conn *c, const char *module,
 /*
  * Like inv_ask_rex, for a function of inviso's code.  On a node where inviso is
  * not installed, the command has loaded the module under another name
- * (abi/control.h, section 2). inv_ask_pid sends `request' to a process instead.
+ * (abi/control.h, section 2). inv_ask_pid calls no function: it sends `request'
+ * to the process `pid'.
  */
 void inv_ask_code(struct inv_ask *ask, struct inv_conn *c, const char *module,
 		  const char *function, struct inv_buf *args, int ms);

@@ -69,9 +69,9 @@ int inv_wire_open(struct inv_wire *w, const struct inv_addr *to, uint16_t port,
 
 /*
  * Connects to the first of `n' addresses that accepts the connection, and sets
- * `*at' to its index. Divides the time among the addresses, because some of
- * them may not answer. If none accepts, returns what inv_wire_open returned for
- * the last one.
+ * `*at' to its index. Divides the time among the addresses, because an address
+ * that does not answer would use up all of it. If none accepts, returns what
+ * inv_wire_open returned for the last one.
  */
 int inv_wire_open_any(struct inv_wire *w, const struct inv_addr *to, size_t n,
 		      size_t *at, uint16_t port, const struct inv_patience *p,

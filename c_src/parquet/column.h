@@ -74,7 +74,7 @@ struct inv_parquet_chunk {
 	int64_t dictionary_off; /* offset of the dictionary in the file; -1:
 				   none */
 	int64_t data_off;
-	int64_t plain_size; /* uncompressed size, with the heads of the pages */
+	int64_t plain_size; /* uncompressed size, with the page headers */
 	int64_t size;
 	int64_t values, nulls;
 	bool bounds; /* `least' and `most' have the lowest and the highest

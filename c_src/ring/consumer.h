@@ -106,7 +106,7 @@ uint64_t inv_consumer_top(const struct inv_consumer *c);
  * packet of *f until the next call of this function or of inv_consumer_release.
  * If the caller does not call inv_consumer_advance, the next call returns the
  * same events, and possibly more of the packet. With keep => newest it may
- * return a later packet instead.
+ * return events of a later packet in their place.
  */
 int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned take,
 		      struct inv_fragment *f);

@@ -29,8 +29,8 @@ static void put_name(const struct writer *w, bool *done, const char *key,
 	inv_buf_putc(w->b, '\n');
 }
 
-/* Files are numbered separately: a module is a file, and has the number of one
- * of its functions. */
+/* Files and functions have separate numbers. A module is a file. Its number as
+ * a file is also the number of one of its functions. */
 static void put_file(const struct writer *w, const char *key,
 		     const struct inv_paths_name *name)
 {

@@ -187,7 +187,7 @@ void inv_ctf_text(struct inv_buf *b, const void *text, size_t len, size_t most)
 		inv_buf_put(b, "-", 2);
 		return;
 	}
-	/* A byte becomes at most \x{ff}. */
+	/* The longest text for one byte is \x{ff}, six characters. */
 	begin = inv_buf_reserve(b, (len < most / 6 ? len * 6 : most) + REST);
 	if (!begin)
 		return;

@@ -18,8 +18,8 @@
 size_t inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
 		     const char *reset, struct inv_buf *spare);
 
-/* Like inv_fit_lines, but a longer line is continued on the next line, after
- * spaces. */
+/* Like inv_fit_lines, but does not cut a longer line: the rest of the line goes
+ * to the following lines, each of which begins with spaces. */
 void inv_fit_wrap(struct inv_buf *out, size_t from, unsigned width,
 		  struct inv_buf *spare);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A timeline for Perfetto. Each event of the log becomes one event of the
- * timeline. Its category is the tag of the log's event. If it is the end of a
- * slice, the tag is its annotation `end' instead. All other events of the
- * timeline have neither.
+ * timeline. The tag of the log's event becomes the category of the timeline's
+ * event or, if this is the end of a slice, its annotation `end'. Events of the
+ * timeline that come from no event of the log have neither.
  *
  * 	call, return_from          the begin and the end of a slice on the track
  * 	                           of the process

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The format of pprof: profile.proto, compressed by gzip. Each name is written
- * as a function and as a location. The number of both is the number of the
- * name, plus 1. The strings of the names are in the same order, after the fixed
- * strings.
+ * as a function and as a location, which have the same id: the name's number,
+ * plus 1. The table of strings begins with the fixed strings. The strings of
+ * the names follow, in the order of their numbers.
  */
 #include <stdlib.h>
 #include <zlib.h>

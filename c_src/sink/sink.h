@@ -240,7 +240,7 @@ unsigned inv_sink_names(struct inv_sink *s, const struct inv_item *it,
 /*
  * Reads the first token of the process or port in which the event happened: the
  * tracee. In a seq_trace event, this is the receiver if the kind is 'receive',
- * and otherwise the sender. Returns INV_END if a seq_trace event names no
+ * and otherwise the sender. Returns INV_END if a seq_trace event contains no
  * process, or an error of inv_cursor_next.
  */
 int inv_sink_process(struct inv_sink *s, const struct inv_item *it,

@@ -16,7 +16,7 @@ struct inv_tally_table {
 	struct inv_ranking_opts rows;
 	bool timed;	/* calls were timed, not counted */
 	bool final;	/* the value of "final" in each object of JSON */
-	uint64_t ms;	/* for how many ms the nodes have counted; 0: unknown */
+	uint64_t ms;	/* how long the nodes have counted; 0: unknown */
 	uint64_t top;	/* print at most this many rows; 0: all */
 	uint64_t drawn; /* how many histograms are drawn, if calls were timed */
 };

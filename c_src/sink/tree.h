@@ -35,9 +35,10 @@
  *
  * A line belongs to the process of the nearest line above it that is indented
  * less. Normally the cause of a line is the last message that this process
- * received in a line above. If the cause is line N instead, the line says
- * `after N'. So the actions of a process after an answer are indented like its
- * actions before the call, and a sequence of calls is not a staircase.
+ * received in a line above. If the cause is another line, the line says
+ * `after N', where N is the number of that other line. So the actions of a
+ * process after an answer are indented like its actions before the call, and a
+ * sequence of calls is not a staircase.
  *
  * If a filter has removed hops between a line and its cause, the line says how
  * many, and which process sent the message.
@@ -74,8 +75,8 @@ struct inv_tree_line {
 	uint32_t depth;
 	uint32_t turn; /* only in an anchor: the hop that its process received
 			* last */
-	bool after;    /* the line names the parent, "(after N)", because the
-			  process received another hop last */
+	bool after;    /* the line shows the parent's number, "(after N)",
+			  because the process received another hop last */
 };
 
 struct inv_tree {

@@ -68,7 +68,8 @@ void inv__rows_word(struct inv_rows *r, struct inv_cell *c, const char *text);
 /* Prints the next term of the cursor, and sets *s to the text. Returns the
  * errors of the cursor. */
 int inv__rows_term(struct inv_rows *r, struct inv_span *s);
-/* Returns the row of an item's node, or NULL if memory is exhausted. */
+/* Returns the entry of a node in r->nodes, and fills it in if the node is new.
+ * Returns NULL if memory is exhausted. */
 struct inv_rows_node *inv__rows_node(struct inv_rows *r,
 				     const struct inv_node *node);
 

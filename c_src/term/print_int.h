@@ -124,9 +124,10 @@ void inv__elixir_binary(const struct inv_token *tok, struct inv_buf *out);
  * io_lib prints some atoms differently. */
 void inv__print_vm_atom(const uint8_t *name, size_t len, struct inv_buf *out);
 
-/* Prints a text of the VM, such as that of a fun. Bytes that are not UTF-8
- * become U+FFFD. If o->unicode is true, characters that a terminal could
- * interpret are escaped. */
+/* Prints a text that the VM has made, for example its text for a fun. An empty
+ * text is printed as "...". Bytes that are not UTF-8 become U+FFFD. If
+ * o->unicode is true, characters that a terminal could interpret are escaped;
+ * otherwise they are unchanged. */
 void inv__print_text(const uint8_t *p, size_t len, struct inv_buf *out,
 		     const struct inv_print_opts *o);
 

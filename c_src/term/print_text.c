@@ -198,8 +198,8 @@ void inv__print_vm_atom(const uint8_t *name, size_t len, struct inv_buf *out)
 	out->len = (size_t)(w - out->data);
 }
 
-/* Prints a text of the VM. Bytes that are not UTF-8 become U+FFFD, all others
- * are unchanged. */
+/* Prints a text that the VM has made. Bytes that are not UTF-8 become U+FFFD,
+ * all others are unchanged. */
 static void print_exact(const uint8_t *p, size_t len, struct inv_buf *out)
 {
 	const uint8_t *end = p + len;
@@ -219,8 +219,8 @@ static void print_exact(const uint8_t *p, size_t len, struct inv_buf *out)
 	}
 }
 
-/* Prints a text of the VM for people: bytes that are not UTF-8 become U+FFFD,
- * and characters that a terminal could interpret are escaped. */
+/* Prints a text that the VM has made, for a terminal: bytes that are not UTF-8
+ * become U+FFFD, and characters that a terminal could interpret are escaped. */
 static void print_shown(const uint8_t *p, size_t len, struct inv_buf *out)
 {
 	const uint8_t *end = p + len;

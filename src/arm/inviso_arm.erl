@@ -249,8 +249,8 @@ resolve(Spec, Load, Yes) ->
         false -> inviso_arm_functions:resolve(Spec, Load)
     end.
 
-%% If there are too many functions, throws an error. A dry run returns a note
-%% instead.
+%% If there are too many functions, throws an error or, in a dry run, returns a
+%% note.
 many(Total, Dry, false) when Total > ?MAX_FUNCTIONS ->
     Text = format("the specs select ~b functions; more than ~b need --yes~ts",
                   [Total, ?MAX_FUNCTIONS,
@@ -315,8 +315,9 @@ name_note(Name, Owner) ->
     format("~tw is ~w: of anything else that takes the name later, only "
            "messages sent to the name are seen", [Name, Owner]).
 
-%% Joins the clauses of several specs. A spec without clauses selects every
-%% message; if there is one, the result also selects every message.
+%% Joins the clauses of several specs for messages. A spec without clauses
+%% selects every message. If at least one spec has no clauses, the result has
+%% none either.
 all_clauses(Those) ->
     case lists:member([], Those) of
         true -> [];

@@ -2,8 +2,8 @@
 %% @doc Estimates how many events to expect, by counting calls before tracing.
 %%
 %% The VM's counters (`call_count') cost a few nanoseconds for each call and send
-%% nothing. They count calls with any arguments by all processes, so the result is
-%% an upper limit. If the VM has trace sessions, the counters are set in a
+%% nothing. They cannot be limited to some arguments or processes, so the result
+%% is an upper limit. If the VM has trace sessions, the counters are set in a
 %% session. Other VMs (OTP 25 and 26) need the engine for sessions, and the
 %% engine's library must not be loaded while nothing is traced. So there the
 %% counters are set without the engine, and only on functions that have no

@@ -17,10 +17,10 @@
 
 -define(MAX_NOTED, 5).
 
-%% @doc Returns the functions that a spec of calls selects, grouped by module, and
-%% notes for the user. If `Load' is true, loads the module if necessary. For a
-%% spec with a group of modules, see {@link inviso_arm_groups}. Throws `{nothing,
-%% Text}' if there are no such functions.
+%% @doc Returns the functions whose calls `Spec' selects, grouped by module, and
+%% notes for the user. If `Load' is true, loads the module if necessary. If the
+%% spec has a group of modules, call {@link inviso_arm_groups:resolve/2} and not
+%% this function. Throws `{nothing, Text}' if there are no such functions.
 -spec resolve(inviso_spec:spec(), boolean()) -> {[resolved()], [binary()]}.
 resolve(#{module := M, function := F, arity := A} = Spec, Load) ->
     Notes = loaded(M, Spec, Load),
@@ -29,7 +29,8 @@ resolve(#{module := M, function := F, arity := A} = Spec, Load) ->
         [{_, FAs, _}] = Found -> {Found, Notes ++ private(M, F, FAs)}
     end.
 
-%% @doc Returns the functions of a loaded module that a spec of calls selects.
+%% @doc Returns those functions of the loaded module `M' whose calls `Spec'
+%% selects.
 -spec matching(module(), inviso_spec:spec()) -> [resolved()].
 matching(M, #{function := '_', functions := one, arity := '_',
               exported := false} = Spec) ->

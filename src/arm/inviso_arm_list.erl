@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Lists what specs of calls select, for a dry run.
+%% @doc Lists for a dry run which functions the specs for calls select.
 -module(inviso_arm_list).
 
 -export([lines/1]).

@@ -55,7 +55,7 @@ of_spec(#{text := Text}, _) ->
                          "example 'shop:checkout(Order, _)' or "
                          "'send(shop_queue, {order, Id, _})'", [Text])}).
 
-%% A spec of messages without a pattern means every message.
+%% A spec for messages without a pattern selects every message.
 any([]) -> [{'_', [], []}];
 any(Clauses) -> Clauses.
 

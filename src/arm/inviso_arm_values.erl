@@ -30,7 +30,7 @@ spec(#{text := Text}, _) ->
     throw({usage, format("~ts: only calls, send and receive have arguments",
                          [Text])}).
 
-%% A spec of messages without a pattern means every message.
+%% A spec for messages without a pattern selects every message.
 any([]) -> [{'_', [], []}];
 any(Clauses) -> Clauses.
 

@@ -37,7 +37,7 @@
 
 -define(DEFAULT, "inviso_autostart.config").
 
-%% @doc Returns the file's location. The file may not exist.
+%% @doc Returns the file's location. It is possible that there is no such file.
 -spec file() -> {ok, file()} | no_autostart | {error, term()}.
 file() ->
     file(inviso_rt_auto:env(inviso_autostart_conf, default)).

@@ -35,9 +35,10 @@ check({Module, _} = Tracer) when is_atom(Module) ->
 check(_) ->
     {error, badarg}.
 
-%% @doc Returns the tracer that a list of flags names, and the other flags. If the
-%% session has a tracer, that tracer is returned and the flags stay as they are. If
-%% neither session nor flags name a tracer, the caller is the tracer.
+%% @doc Returns the tracer that is in a list of flags, and the other flags. If
+%% the session has a tracer, that tracer is returned and the flags stay as they
+%% are. If neither the session nor the flags have a tracer, the caller is the
+%% tracer.
 -spec choose(tracer | meta, term(), {tracer() | undefined, pid()}) ->
           {ok, {tracer(), term()}} | {error, badarg}.
 choose(Tag, Flags, {undefined, Caller}) ->
@@ -63,8 +64,8 @@ chosen(Tag, Flags, Named, Acc) ->
         {error, _} = E -> E
     end.
 
-%% @doc Loads the tracer modules that a list of flags names. Like OTP, it loads a
-%% module by calling it, in the calling process.
+%% @doc Loads the tracer modules that are in a list of flags. Like OTP, it loads
+%% a module by calling it, in the calling process.
 -spec load(tracer | meta, term()) -> ok.
 load(Tag, [{Tag, Module, State} | Flags]) when is_atom(Module) ->
     _ = erlang:module_loaded(Module)

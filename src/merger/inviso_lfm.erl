@@ -158,10 +158,12 @@ outfile_writer(Node, Entry, PidMappings, Fd) ->
 outfile_closer(Fd) ->
     file:close(Fd).
 
-%% @doc Prints arguments separated by commas, for formatters. A translator gets an
-%% argument and FOpts. The first translator that returns `{ok, String}' determines
-%% the text. If no translator does so for a list, tuple, map or binary, the
-%% elements of this term are printed in the same way.
+%% @doc Prints arguments separated by commas, for formatters. A translator is a
+%% function that gets an argument and FOpts. It returns `{ok, String}' if the
+%% argument is to be printed as String, and otherwise `false'. The translators
+%% are called in order until one returns a string. If all return `false' for a
+%% list, tuple, map or binary, the elements of this term are printed in the same
+%% way.
 -spec format_arguments([term()], term(), [translator()]) -> string().
 format_arguments(Args, FOpts, Translators) ->
     lists:flatten(lists:join(",", [format(A, FOpts, Translators)
@@ -203,7 +205,8 @@ elements([E], F) -> F(E);
 elements([E | [_ | _] = Rest], F) -> [F(E), ",", elements(Rest, F)];
 elements([E | Tail], F) -> [F(E), "|", F(Tail)].
 
-%% @doc A translator that prints strings in quotes.
+%% @doc A translator for {@link format_arguments/3}: prints a string in double
+%% quotes. Returns `false' for other terms.
 -spec format_argument_string(term(), term()) -> {ok, string()} | false.
 format_argument_string([_ | _] = String, _FOpts) ->
     case io_lib:printable_unicode_list(String) of

@@ -92,9 +92,10 @@ available(M, Opts) ->
         orelse (not lists:member(only_loaded, Opts)
                 andalso code:ensure_loaded(M) =:= {module, M}).
 
-%% Sets a pattern. A match spec is a boolean, a list, or for counters `restart'
-%% or `pause'. Other forms are refused: the VM would accept some of them and set
-%% patterns that inviso would not clear.
+%% Sets a pattern. `MS' can always be a boolean. For a counter, such as
+%% `call_count', it can also be `restart' or `pause'. For other kinds of patterns
+%% it can also be a list of clauses. Everything else is refused: the VM would
+%% accept some other terms and set patterns that inviso would not clear.
 try_set(Kind, MFA, MS, T) ->
     Counts = inviso_patterns:is_counter(Kind),
     case is_boolean(MS) orelse is_list(MS) andalso not Counts

@@ -121,7 +121,8 @@ forms(M) ->
     true = is_list(Forms),
     Forms.
 
-%% If all modules define a record in the same way, its note names no module.
+%% If all modules define a record in the same way, the note with its definition
+%% contains no module.
 -spec notes(found()) -> [inviso_names:note()].
 notes(Found) ->
     ByTag = maps:fold(fun({Name, Fields}, Modules, Acc) ->

@@ -69,7 +69,8 @@ has(Module, Function) ->
         error:badarg -> is_file(Module)
     end.
 
-%% The name of a module that was never loaded may not exist as an atom yet.
+%% Called if the module's name is not yet an atom, because the module was never
+%% loaded.
 is_file(Module) ->
     code:where_is_file(unicode:characters_to_list(Module) ++ ".beam")
         =/= non_existing.

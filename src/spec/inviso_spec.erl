@@ -43,7 +43,7 @@
                   elixir := boolean(), clauses := [clause()],
                   counters := [count | time], text := binary(),
                   rule => rule(), % the rule of the actions `slow' and `failed'
-                  %% variables of the match spec that name requests: see parse/2
+                  %% variables of the match spec for --label: see parse/2
                   labels => [atom()],
                   records => [module()]} % the modules m in m#rec{}
               | #{kind := send | 'receive', clauses := [clause()],
@@ -187,8 +187,8 @@ parse_names(Chars, Text) ->
         {error, usage, _} = E -> or_elixir(Chars, Text, E)
     end.
 
-%% Called if a spec is wrong in Erlang's notation: tries Elixir's notation if it
-%% is a spec of messages. In a spec of calls, the form of the module's name
+%% Called if a spec is wrong in Erlang's notation. If the spec is for messages,
+%% tries Elixir's notation. In a spec for calls, the form of the module's name
 %% already shows the notation.
 or_elixir(Chars, Text, Error) ->
     case is_message(Chars) andalso
@@ -248,7 +248,7 @@ spaced(Chars) ->
               records :: #{atom() => module()},
               %% whether the spec names one module or a group
               scope :: one | group,
-              %% the variables that name requests
+              %% the variables whose values are shown as labels of requests
               labels :: [atom()]}).
 
 spec(Tokens0, Notation, {Text, Labels}, Scope) ->

@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Reads wildcards and groups at the beginning of a spec of calls.
+%% @doc Reads wildcards and groups at the beginning of a spec for calls.
 %%
 %% ```
 %%  shop_*                            modules whose names begin with shop_

@@ -35,7 +35,7 @@
 -record(keeper,
         {handle :: pos_integer(),
          owner :: reference(),
-         memory :: [string()], % the spooler's arguments that name the memory
+         memory :: [string()], % the spooler's arguments for the shared memory
          more :: [string() | binary()], % the spooler's other arguments
          path :: binary(),
          ring_path :: binary(),

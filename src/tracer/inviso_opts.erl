@@ -41,9 +41,10 @@
 %%                  when the present one has this size or age, and keep at most
 %%                  count files.  Default: one file, Path.
 %%  limit           #{events, bytes, ms, rate}: the most that is recorded.  Each
-%%                  thread takes leases of 32 events and 8 KiB.  So the log may
-%%                  stay below the limit by one lease for each thread, and may
-%%                  exceed the limit of bytes by one event for each thread.
+%%                  thread takes parts of the limit in advance, as leases of 32
+%%                  events and 8 KiB.  So the log may stay below the limit by
+%%                  one lease for each thread, and may exceed the limit of
+%%                  bytes by one event for each thread.
 %%                  ms: the time since the tracer was opened.
 %%                  rate: the most events in any second.  Each thread may exceed
 %%                  it by one lease: at most 32 events, or a 1024th of the rate

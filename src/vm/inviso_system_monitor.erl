@@ -81,8 +81,9 @@ set_in_session(Options) ->
 option(Event) when is_atom(Event) -> {Event, true};
 option({_, _} = Option) -> Option.
 
-%% @doc Returns `ours' if the calling process still gets the reports, `none' if no
-%% process gets them, or the process or port that gets them instead.
+%% @doc Returns `ours' if the calling process still gets the reports. Returns
+%% `{taken, Other}' if another process or port gets them, and `none' if no
+%% process gets them.
 -spec state(monitor()) -> ours | none | {taken, pid() | port()}.
 state({session, _}) ->
     ours;

@@ -66,7 +66,8 @@ a_node(Config) ->
 a_node(Config, Opts) ->
     ?NODE:start(?config(base, Config), Opts#{uid => ?LIB:some_uid()}).
 
-%% Returns options that make the dead man's time five seconds instead of ten.
+%% Returns options with which a session ends after five seconds without a request from its client.
+%% By default it ends after ten seconds (the dead man's time).
 in_a_hurry() ->
     #{env => [inviso_test_lib:hurry(2)]}.
 
@@ -408,8 +409,8 @@ killed_at_any_time(Config) ->
      end || {Ms, {#{name := Name} = Node, _}} <- Nodes],
     [clean(Before, Node, ?DEAD_MAN_MS) || {_, {Node, Before}} <- Nodes].
 
-%% The command is stopped, as by Ctrl-Z, for longer than the dead man's time.
-%% The node ends the session, and the command reports this when it continues.
+%% The command is stopped, as by Ctrl-Z, for longer than its session lives without requests (the
+%% dead man's time). The node ends the session, and the command reports this when it continues.
 stopped_for_too_long(Config) ->
     {Node, Before} = busy(Config, in_a_hurry()),
     Cmd = tracing(Config, Node),

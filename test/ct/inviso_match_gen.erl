@@ -11,7 +11,7 @@
             vars = [] :: [atom()],
             big :: boolean(),           % variables beyond '$24'
             args = true :: boolean(),   % the spec may use '$_'
-            pure = false :: boolean(),  % the expression may not be {message, _}
+            pure = false :: boolean(),  % the expression must not be {message, _}
             body = false :: boolean(),
             twice = true :: boolean()}).   % maps that the VM compiles twice are allowed
 

@@ -469,7 +469,7 @@ within_the_meta_tracer(Config) ->
     ok = ?P:forget(N1),
     run(N1, other, [x]),
     [] = told(N1),
-    %% Other processes may not call these functions.
+    %% Only the meta tracer is allowed to call these functions.
     [not_in_the_meta_tracer = failure(N1, inviso_rt_meta, F, Args)
      || {F, Args} <- [{get_tracer, []}, {tpm_ms, [?P, other, 1, n, []]},
                       {tpm_ms_tracer, [?P, other, 1, n, []]},

@@ -157,8 +157,8 @@ unregistered(Config) ->
                fun() -> proc_lib:spawn_opt(?MODULE, clerk, [],
                                            [{min_heap_size, 600000}]) end]).
 
-%% On a busy machine a process may not answer within 50 ms, and then has no name. So the test tries
-%% several times.
+%% On a busy machine some processes do not answer within 50 ms, and then have no name. So the test
+%% tries several times.
 called_server(Config, Start, Tries) ->
     case called_server(Config, Start) of
         null when Tries > 1 -> called_server(Config, Start, Tries - 1);
@@ -464,8 +464,9 @@ rotated(Pid, Tracer, Log) ->
     ok = inviso_tracer:flush(Tracer),
     filelib:is_file(Log ++ ".0") andalso rotated(Pid, Tracer, Log).
 
-%% The names of many processes are larger than a file of the log may be. When the namer writes them
-%% to a new file, this must not begin the next file again and again.
+%% The names of many processes are larger than a file of the log may be. When the log begins a file,
+%% the process that writes names must not fill this file with names, because then the log would
+%% begin one file after the other.
 long_labels_do_not_fill_files(Config) ->
     case erlang:function_exported(proc_lib, set_label, 1) of
         true -> long_labels(Config);

@@ -97,8 +97,8 @@ ends(#{out := Out}, F) ->
 
 %% --- a loop -----------------------------------------------------------------
 
-%% When the loop has reached the bound on open calls, its process needs no more stack. A note names
-%% the function and the process. Calls that were left out are counted.
+%% When the loop has reached the bound on open calls, its process needs no more stack. A note says
+%% which function and which process this is. Calls that were left out are counted.
 a_tail_loop(Config) ->
     N = 1000000,
     Node = a_node(Config),

@@ -95,8 +95,8 @@ without_debug_information(Config) ->
         run(Config, ["merge", "--records", Source, Log]),
     ok = has(Merged, ["shop_a:f(#order{id = 7,"]).
 
-%% In a flight recorder, events overwrite the notes with the record definitions. So the session
-%% writes these notes again and again.
+%% In a flight recorder, events overwrite the notes that contain the record definitions. So the
+%% session writes these notes again and again.
 flight_recorder(Config) ->
     ok = module(Config, shop_a, [debug_info],
                 [order(), "flood(0) -> ok;\nflood(N) -> f(g(N)), flood(N - 1).\n"

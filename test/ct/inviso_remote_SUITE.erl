@@ -363,8 +363,8 @@ a_client_whose_node_died_ends_its_session(Config) ->
     wait_until(fun() -> not lists:member(OtherName,
                                          call(Node, erlang, nodes, []))
                end),
-    %% The dead man's time counts from the client's last request, not from its
-    %% death.
+    %% The session ends 8 seconds (dead_man_ms) after the client's last request,
+    %% and not directly after the client's death.
     true = call(Node, erlang, is_process_alive, [S]),
     is_clean({Before, Node}),
     inviso_test_lib:forget_node(Other).

@@ -105,8 +105,8 @@ says(Text, Pattern) ->
 %%---------------------------------------------------------------------------
 %% Floods
 
-%% The log has a few events more than the limit at most: each thread takes a part of the limit, a
-%% lease, in advance.
+%% In a flood of calls, `trace' shows as many events as --events says, and the log of `record' has
+%% at most this many events.
 events_hold_in_a_flood(Config) ->
     Node = a_node(Config),
     Before = inviso_footprint:of_node(Node),
@@ -120,8 +120,8 @@ events_hold_in_a_flood(Config) ->
         run(Config, Node, ["record", "--events", "100k", "--json", "-o", "o",
                            ?CALLS]),
     #{<<"recorded">> := N} = last_json(Summary),
-    %% The log can have fewer events than the limit, because some threads end before they have used
-    %% their leases.
+    %% The log can have fewer events than the limit, because each thread takes parts of the limit in
+    %% advance, and some threads have not used up their last part when the limit is reached.
     true = N =< 100000 andalso N > 99000,
     true = ?NODE:call(Node, erlang, exit, [Flood, kill]),
     [] = inviso_footprint:left(Before, Node, 90000).
@@ -435,7 +435,7 @@ detached(Config) ->
     true = Taken =/= 0,
     says(Why, "night"),
     burst(Node, 100),
-    %% The pause is longer than the dead man's time.
+    %% A session that is not detached would end in this pause, because it gets no request.
     timer:sleep(13000),
     burst(Node, 100),
     ?LIB:until(fun() -> recorded(Config, Node) =:= 200000 end),
@@ -535,7 +535,7 @@ record_cannot_fetch(Config) ->
     ok = ?LIB:signal(Cmd, "INT"),
     #{status := 1, err := Err} = ?LIB:wait(Cmd, 100000),
     says(Err, "stay on the nodes .*inviso fetch -n .* much -o "),
-    %% The pause is longer than the dead man's time.
+    %% A running session would end in this pause, because it gets no request.
     timer:sleep(12000),
     #{status := Status} = run(Config, Node, ["fetch", "much", "-o", Dir]),
     true = lists:member(Status, [0, 7]),

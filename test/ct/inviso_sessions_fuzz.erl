@@ -193,8 +193,8 @@ play(Script) ->
         {'DOWN', Ref, process, Pid, {played, {Answers, Events}}} ->
             {Answers, Events, left(1000)};
         {'DOWN', Ref, process, Pid, Reason} ->
-            %% The reason is printed, because the other release may not be able
-            %% to read the term.
+            %% The reason is printed, because it is possible that the other
+            %% release cannot read the term.
             {failed, lists:flatten(io_lib:format("~p", [Reason]))}
     after 60000 ->
             exit(Pid, kill),

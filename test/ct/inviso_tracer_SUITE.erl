@@ -769,9 +769,10 @@ limit_of_none(Config) ->
     ?LIB:accounted(Stats, ?LIB:items(Log)),
     ?LIB:stop(Pid).
 
-%% Four processes make far more events than the rate of 1000 events per second allows. No second of
-%% the log has more events than the rate plus the unused events of leases. When an event is refused,
-%% the second before it has at least as many events as the rate minus the unused events of leases.
+%% Four processes make far more events than the rate of 1000 events per second allows. Each thread
+%% takes some of these events in advance (a lease). No second of the log has more events than the
+%% rate plus the unused events of leases. When an event is refused, the second before it has at
+%% least as many events as the rate minus the unused events of leases.
 %% The clocks of threads and log differ by at most the result of slack/1.
 limit_of_rate_holds(Config) ->
     Log = ?LIB:name(Config, "x.log"),
@@ -845,7 +846,7 @@ busiest([], _From, Most) ->
 
 %% The rate allows 1000 events per second. A burst of 1000 events within a second is recorded
 %% completely. If the machine was too slow, the test is repeated. One thread makes all calls, so
-%% that no other thread has unused events of a lease.
+%% that no other thread has taken a part of the 1000 events in advance.
 rate_lets_a_burst_through(Config) ->
     rate_lets_a_burst_through(Config, 20).
 

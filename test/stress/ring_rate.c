@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Several threads share one rate, and take leases from it as fast as they can.
+ * Several threads share one rate, and take leases from it as fast as they can
+ * (ring/rate.h: a lease is the right to record a number of events).
  * ThreadSanitizer checks the threads, and this program checks the rate: in no
  * second may the threads together get more events than it allows.
  */

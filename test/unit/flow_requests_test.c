@@ -272,7 +272,7 @@ static void why_a_cause_is_missing(void **state)
 }
 
 /* Events of the node were lost. A lost message can have had the same serial as
- * a known message, so the known message may not be the cause. */
+ * a known message, so it is not certain that the known message is the cause. */
 static void nothing_is_certain_after_a_loss(void **state)
 {
 	(void)state;

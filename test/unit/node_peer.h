@@ -75,8 +75,8 @@ static inline int await_mail(struct inv_conn *c, uint64_t tag, int ms,
 	return r;
 }
 
-/* Waits until c is connected. If c is lost instead, the item LOST stays in
- * the inbox. */
+/* Waits until c is connected. If the connection is lost before that, the item
+ * LOST stays in the inbox. */
 static inline int await_up(struct inv_conn *c, struct inv_err *err)
 {
 	struct inv_mail item;
@@ -101,7 +101,7 @@ static inline int rex_answer(const struct inv_mail *answer, struct inv_err *err)
 }
 
 /* Waits for the answer to the request with this tag. If an item TIMEOUT, GONE
- * or LOST arrives instead, returns its error code. */
+ * or LOST arrives before the answer, returns its error code. */
 static inline int await_answer(struct inv_conn *c, uint64_t tag, int ms,
 			       struct inv_mail *answer, struct inv_err *err)
 {

@@ -386,9 +386,10 @@ static void two_nodes_are_fetched_at_once(void **state)
 	inv_fetch_release(f, 2);
 }
 
-/* While both logs are fetched, node 1 is suspended. When `until' has passed,
- * this lets it continue. The wait is longer than the dead man's time of the
- * session on node 0. */
+/* The fetch of two logs calls this function again and again. At first node 1 is
+ * suspended (SIGSTOP). At the time `until' this function lets it continue. Node
+ * 1 is suspended for longer than the session on node 0 lives without requests
+ * (dead_man_ms); this session must not end all the same. */
 static void wait_then_thaw(void *arg, const struct inv_fetch *f, size_t n)
 {
 	int64_t *until = arg;

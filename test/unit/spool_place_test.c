@@ -204,8 +204,8 @@ static void a_zombie_is_dead(void **state)
 	assert_false(is_there(NAME));
 }
 
-/* The place belongs to a VM in another container. The numbers of its processes
- * mean nothing here, so only the lock shows whether the VM runs. */
+/* The place belongs to a VM in another container. Ids of its OS processes mean
+ * nothing here, so only the lock shows whether the VM runs. */
 static void in_another_container_the_lock_decides(void **state)
 {
 	int fd;

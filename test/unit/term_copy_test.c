@@ -10,9 +10,9 @@
 
 #include "term/print.h"
 
-/* The entries 0 to 6 of the dictionary: a pid, an atom, four nodes with the
- * printed numbers 9, 5, 7 and 5, and the function ok:ok/1. The newest
- * definition is the first in memory. */
+/* The entries 0 to 6 of the dictionary: a pid, the atom ok, four nodes, and the
+ * function ok:ok/1. The VM prints pids of these nodes as <9.1.0>, <5.1.0>,
+ * <7.1.0> and <5.1.0>. The newest definition is the first in memory. */
 static const uint8_t defs[] = {
 	INV_DEF_FUNCTION, 3, 1,	  1,   1,   /* 6 */
 	INV_DEF_NODE,	  3, 5,	  2,   'c', /* 5 */
