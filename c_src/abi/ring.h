@@ -254,7 +254,7 @@ _Static_assert(sizeof(struct inv_ring_slot) == 128, "two lines");
 
 /*
  * A large slot. `owner' is 0 if the slot belongs to no packet. Otherwise it
- * names the packet to which the slot belongs:
+ * says to which packet the slot belongs:
  *
  *	busy 1 bit | 1 + number of the ring 15 bits | packet number 48 bits
  *

@@ -35,8 +35,8 @@ extern const struct argp inv_node_argp;
 /* The argp children of a command that has no other argp children. */
 extern const struct argp_child inv_node_children[];
 
-/* Appends the option that names a node again, as in " -n a@h:9000". Appends
- * nothing for a node of --dns, because inv_node_opts_put_rest does. */
+/* Appends the option with which the user named a node, as in " -n a@h:9000".
+ * Appends nothing for a node of --dns, because inv_node_opts_put_rest does. */
 void inv_node_opts_put(const struct inv_node_name *name, struct inv_buf *out);
 
 /* Appends the options that apply to all nodes: --dns, --at and those of TLS. */

@@ -175,8 +175,8 @@ static const char *get(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Returns the value of the variable for traces, or if that is not set, of the
- * variable for all signals. */
+/* Returns the value of the variable for traces. If that is not set, returns the
+ * value of the variable for all signals. */
 static const char *setting(const char *what, char name[64])
 {
 	const char *value;

@@ -442,7 +442,8 @@ static int ended(struct inv_flow *f, const struct inv_item *it,
 	learn(f, it->node, calls, &x);
 	if (set_call(f, it, calls, end, &x))
 		return INV_ENOMEM;
-	/* The node has also taken account of calls that it did not record. */
+	/* The node's values are better: they also take account of calls that
+	 * the node did not record. */
 	if (it->ev.whole) {
 		f->call.self_ns = f->whole.self_ns;
 		f->call.depth = f->whole.depth;

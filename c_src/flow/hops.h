@@ -171,7 +171,7 @@ static inline bool inv_hop_arrived(const struct inv_hop *p)
 	return p->to != INV_HOP_NONE;
 }
 
-/* Returns when the hop was sent, or if that is not known, when it was
+/* Returns when the hop was sent. If that is not known, returns when it was
  * received. */
 static inline int64_t inv_hop_time(const struct inv_hop *p)
 {

@@ -151,7 +151,7 @@ static void move(struct inv_order *o, struct inv_item *it, int64_t by)
 		o->moved_most = by;
 }
 
-/* Returns by how much an event of the node at this time is moved. */
+/* Returns how far an event of the node at this time is moved, in ns. */
 static int64_t shift_at(struct inv_order *o, struct inv_order_shift *x,
 			int64_t ts_ns)
 {

@@ -208,8 +208,8 @@ static bool replace_totals(struct lane *x, const struct inv_log_place *at)
 
 /* Entry i of a TOTALS packet belongs to the stream t->stream. If several
  * entries belong to this stream, only one is used: the entry whose index is the
- * stream's number, or, if there is no such entry, the first. Returns true if
- * entry i is the one to use. `had' is true if an earlier entry belongs to the
+ * stream's number; if there is no such entry, the first. Returns true if entry
+ * i is the one to use. `had' is true if an earlier entry belongs to the
  * stream. */
 static bool is_of_stream(const struct inv_entries *e, uint32_t i,
 			 const struct inv_log_totals *t, bool had)

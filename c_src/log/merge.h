@@ -88,7 +88,8 @@ int inv_merge_resume(struct inv_merge *m, uint32_t feed);
 
 /* From now on `adjust' changes the times of all items before they are merged.
  * This includes the item that was returned last: it is returned again, at the
- * place of its new time. No feed may be held during the call. */
+ * place of its new time. Do not call it while a feed is held (see
+ * inv_merge_hold). */
 void inv_merge_adjust(struct inv_merge *m,
 		      void (*adjust)(void *arg, struct inv_item *item),
 		      void *arg);

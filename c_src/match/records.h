@@ -46,7 +46,7 @@ struct inv_record_field *inv_record_add_field(struct inv_record_def *r,
 /*
  * Adds the records that the text of a header file defines.  Conditions such as
  * -ifdef are ignored, and macros are not expanded.  Returns 0, INV_ENOMEM, or
- * INV_EINVAL with a message that names the record and the reason.
+ * INV_EINVAL with a message about the record and the reason.
  */
 int inv_records_parse(struct inv_records *rs, const char *text,
 		      struct inv_err *err);

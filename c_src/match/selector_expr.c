@@ -348,10 +348,10 @@ static size_t field(struct inv__selector *c, const struct inv_record_def *r)
 	return 0;
 }
 
-/* Sets the fields of a record that the text does not name. If the text has
+/* Sets the fields of a record that are not in the text. If the text has
  * _ = Value, `others' is this value, and the fields are set to it. Otherwise a
  * pattern gets _ and a guard gets `undefined'. In a guard, a field with a
- * default value must be named, because the default is not known here. */
+ * default value must be in the text, because the default is not known here. */
 static void other_fields(struct inv__selector *c,
 			 const struct inv_record_def *r, inv_word *w,
 			 inv_word others)

@@ -547,8 +547,9 @@ static bool is_place(const struct inv_encoder *e, ERL_NIF_TERM list)
 	       is_one_of(&places, pair[0]);
 }
 
-/* Returns how many elements at the start of a tuple are not redacted: the tag,
- * or in an entry of a stack trace module, function and arity. */
+/* Returns how many elements at the start of a tuple are not redacted. These are
+ * module, function and arity if the tuple is an entry of a stack trace, and
+ * otherwise the tag. */
 static uint32_t tags(const struct inv_encoder *e, const ERL_NIF_TERM *t,
 		     uint32_t arity)
 {

@@ -121,7 +121,8 @@ static bool too_deep(struct inv_starts *s, const struct inv_starters *o,
 }
 
 /* *may is true if the call may begin a request. Sets it to false if the process
- * is too deep. Returns true if the VM is to run the match spec. */
+ * has too many start calls that have not ended. Returns true if the VM is to
+ * run the match spec. */
 static bool look(struct inv_thread *thread, struct inv_slot *slot,
 		 uint64_t handle, ERL_NIF_TERM process, bool *may)
 {

@@ -96,7 +96,8 @@ INV_COLD struct inv_tally_cell *inv_tally_first(struct inv_tracer *t,
 
 	if (is_lasting(env, key))
 		c = inv_tally_claim(&tally->parts[part], key);
-	/* The keeper's namer will write the process's name into the log. */
+	/* The process inviso_names of the tracer will write the name of this
+	 * process into the log. */
 	if (c && key->kind == INV_COUNT_PROCESS && part < t->n_lanes &&
 	    enif_get_local_pid(env, key->word, &pid))
 		inv_fresh_add(&t->lanes[part].fresh, key->word, &pid);

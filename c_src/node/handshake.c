@@ -261,7 +261,7 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
 #define NAMES 64
 #define NAMES_MAX 65536
 #define NAMES_GROW 4 /* the limit doubles for this many names in use */
-#define NAME_MS 100  /* the number increases by 1 each time this time passes */
+#define NAME_MS 100  /* the number increases by 1 every 100 ms */
 #define NAME_STEP 17 /* added to the number if a name is in use */
 #define CONN_STEP 29 /* added for each connection of this command */
 #define PID_STEP 11  /* added for each pid */

@@ -7,8 +7,8 @@
  * not wait for that.
  *
  * A guard deletes its ETS table before it ends. If the guard is dead and the
- * table has another owner, the guard was killed, and its heir has the table.
- * Then the command sends the request to leave to the heir.
+ * table has another owner, the guard was killed, and this owner, the heir, is
+ * the next guard. Then the command sends the request to leave to the heir.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -167,9 +167,9 @@ static enum stage got_leave(struct leave *l, size_t i)
 }
 
 /*
- * Returns the node's current stage, so that its requests are sent again. But if
- * the last answer was an error, `r', or if the deadline has passed, reports a
- * failure and returns LEFT.
+ * Returns the node's current stage, so that its requests are sent again. But
+ * if `r' is less than 0 (the last answer was an error), or the deadline has
+ * passed, reports a failure and returns LEFT.
  */
 static enum stage wait_on(struct leave *l, size_t i, int r)
 {

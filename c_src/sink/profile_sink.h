@@ -23,7 +23,7 @@ void inv_paths_svg(const struct inv_paths *p, struct inv_buf *b);
 /* Appends the functions with the most time, `top' of them (0: all), and the
  * heaviest paths, for people. */
 void inv_paths_text(const struct inv_paths *p, uint64_t top, struct inv_buf *b);
-/* Appends an object on a line for each path. */
+/* Appends each path as an object of JSON on a line of its own. */
 void inv_paths_json(const struct inv_paths *p, struct inv_json *j);
 
 /* Appends a finished profile in `format', which is a format for profiles. */

@@ -62,8 +62,8 @@ static inline bool inv_fields_maybe(const struct inv_fields *f,
  * Returns a definition of the record with this tag and `arity' elements,
  * counting the tag. If `module' defines the record, returns its definition.
  * Otherwise, if there is a definition for all modules, returns that. Otherwise,
- * if all modules that define the record name its fields alike, returns one of
- * their definitions. Otherwise returns NULL.
+ * if all modules that define the record give its fields the same names, returns
+ * one of their definitions. Otherwise returns NULL.
  */
 const struct inv_fields_def *inv_fields_find(const struct inv_fields *f,
 					     const uint8_t *module,

@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Finds other tools that inviso would disturb. On a VM without trace
 %% sessions a process has one tracer and a function has one pattern. If another
-%% tool uses the tracer or pattern that inviso needs, inviso refuses to trace and
-%% names the tool.
+%% tool uses the tracer or pattern that inviso needs, inviso refuses to trace,
+%% and the error says which tool this is.
 %%
 %% On a VM with trace sessions no other tool is disturbed, and only shared/1 finds
 %% anything.

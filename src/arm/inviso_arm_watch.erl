@@ -12,10 +12,10 @@
 %% How many patterns one call of look/3 checks.
 -define(MAX_PATTERNS, 200).
 
-%% @doc Checks at most ?MAX_PATTERNS patterns: the first ones of the given list, or,
-%% if the list is empty, the first ones of all patterns. Returns notes for the user,
-%% and the patterns for the next call. If the engine does not answer, the check
-%% ends, and the next call checks the same patterns.
+%% @doc Checks at most ?MAX_PATTERNS patterns: the first ones of the given list.
+%% If the list is empty, checks the first ones of all patterns. Returns notes for
+%% the user, and the patterns for the next call. If the engine does not answer,
+%% the check ends, and the next call checks the same patterns.
 -spec look([inviso_scope:pattern()], inviso_tracing:tracing(),
            non_neg_integer()) -> {[binary()], [inviso_scope:pattern()]}.
 look([], T, Ms) ->

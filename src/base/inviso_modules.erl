@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Finds the modules of this node that a pattern names.
+%% @doc Finds the modules of this node whose names match a pattern.
 %%
 %% ```
 %% Module = atom()                     that module; '_': all loaded modules

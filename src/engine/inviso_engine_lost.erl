@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Logs warnings in the log of the node. One kind of warning reports a shortage
 %% in the engine's tables; each shortage is logged once while the server lives. The
-%% other kind names a request that took long, at most once a minute: all sessions of
-%% the node wait for the server, so users should know why.
+%% other kind reports a request that took long, at most once a minute: all
+%% sessions of the node wait for the server, so users should know why.
 -module(inviso_engine_lost).
 
 -export([new/0, tell/1, now_ms/0, took/3, warn/2]).

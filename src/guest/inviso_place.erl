@@ -21,8 +21,8 @@
 %%
 %% All directories are newly made, and their names cannot be guessed. A file is
 %% created only if it does not exist, and gets its mode before the first byte is
-%% written. The text of an error names the cause and says that another directory
-%% can be used.
+%% written. The text of an error says what the cause is, and that another
+%% directory can be used.
 -module(inviso_place).
 
 -include_lib("kernel/include/file.hrl").

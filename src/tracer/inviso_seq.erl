@@ -46,7 +46,7 @@
 -dialyzer({no_match, [start/1, claim/1, stop/1]}).
 
 %% Makes an open tracer the system tracer of this node. If the node has another
-%% system tracer, that tracer stays, and the error names it.
+%% system tracer, that tracer stays, and the error shows it.
 -spec start(inviso_tracer:tracer()) ->
           ok | {error, {system_tracer, other()} | closed}.
 start({inviso_tracer, Handle} = Tracer) when is_integer(Handle) ->

@@ -11,7 +11,8 @@
 -type ends() :: none | all | marked.
 %% `all' means every call that the match spec reports, `marked' only some of them.
 
-%% @doc Returns for which calls a match spec asks for the ends.
+%% @doc Returns whether the VM reports the ends of all, some or no calls with a
+%% match spec.
 -spec of_spec(inviso_patterns:match_spec()) -> ends().
 of_spec(MS) when is_list(MS) ->
     case lists:usort([has_ends(Body) || {_, _, Body} <- MS]) of

@@ -411,8 +411,8 @@ filters_in_the_node(Config) ->
      #{<<"return">> := <<"{error,", _/binary>>},
      #{<<"return">> := <<"{error,", _/binary>>}] = ?LIB:json(Errors).
 
-%% A live trace and a recording run at the same time. The calls of which both have the beginning and
-%% the end are the same in both.
+%% A live trace and a recording run at the same time. A call whose beginning and end are in the live
+%% trace and in the recording is the same in the live trace as in the recording.
 live_and_recorded(Config) ->
     Node = a_shop(Config),
     Self = self(),

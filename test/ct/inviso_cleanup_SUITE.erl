@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% The command leaves nodes as they were, however it ends: by itself, by a
 %% signal, by a cut connection, or while the node is stopped.
-%% The first cases make each kind of residue by hand, and check that
-%% inviso_footprint finds the residue.
+%% The first cases make by hand whatever inviso could leave on a node (residues),
+%% and check that inviso_footprint finds it.
 -module(inviso_cleanup_SUITE).
 
 -include_lib("common_test/include/ct.hrl").

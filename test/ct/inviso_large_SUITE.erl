@@ -345,7 +345,7 @@ memory_of_a_merge(Config) ->
              "| grep -c call", ?LIB:product("inviso") | Logs],
     {0, <<"20\n">>} = ?LIB:command("/bin/sh", Merge).
 
-%% A log has version 3 only if it may have long packets. Older readers can read other logs.
+%% A log has version 3 only if it may have long packets. Older readers can read all other logs.
 old_readers_can_read_small_logs(Config) ->
     [begin
          Log = ?LIB:name(Config, "x.log"),

@@ -98,7 +98,7 @@ events_hold_while_arming_hangs(Config) ->
     untraced(Node, Guard).
 
 %% Fails unless exactly one note says that a limit was reached before all
-%% processes were armed, and names the options --for and --procs.
+%% processes were armed, and mentions the options --for and --procs.
 short_of_processes(#{notes := Notes}) ->
     [_] = [Note || Note <- Notes,
                    re:run(Note, "^a limit was reached before everything was armed: "
@@ -163,7 +163,7 @@ all_of_many_processes_are_armed(Config) ->
     untraced(Node, Guard).
 
 %% On OTP 25 and 26 a process can have only one tracer. If another tool traces
-%% one of the processes, the error names this process, and no flag is set.
+%% one of the processes, the error says which process, and no flag is set.
 a_traced_process_among_many_is_found(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),

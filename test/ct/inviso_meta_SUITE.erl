@@ -265,7 +265,7 @@ tpm_ms_and_ctpm_ms(Config) ->
     {ok, [{Node1, {ok, 0}}]} =
         inviso(N1, tpm_ms, [[Node1], ?P, other, 1, bad, [{x}]]),
     [all, {not_a}] = names(N1),
-    %% If a match spec with an existing name is set again, it moves to the end that is tried first.
+    %% If a match spec with an existing name is set again, it becomes the first one that is tried.
     {ok, [{Node1, {ok, 1}}, {Node2, {ok, 1}}]} =
         inviso(N1, tpm_ms, [?P, other, 1, all, []]),
     [{not_a}, all] = names(N1),

@@ -73,7 +73,7 @@ absent(Secrets, Bin) ->
     [nomatch = binary:match(Bin, Text)
      || Secret <- Secrets,
         Text <- [unicode:characters_to_binary(Secret),
-                 %% the text as ~w prints it: the numbers of its characters
+                 %% the text as ~w prints it: the code points of its characters
                  iolist_to_binary(lists:join(",", [integer_to_list(C)
                                                    || C <- Secret]))]],
     ok.

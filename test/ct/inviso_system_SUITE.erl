@@ -148,7 +148,7 @@ counted(Config) ->
     true = N >= 3.
 
 %% Another tool is the system monitor already. It stays the system monitor, and the error message
-%% names it.
+%% shows it.
 another_tool_has_it(Config) ->
     {Tool, Set} = call(one(Config), ?WORK, holds, []),
     #{status := Status, err := Err} =

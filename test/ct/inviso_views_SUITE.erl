@@ -207,7 +207,7 @@ filter_selects_hops(Config) ->
     Journal = view(Config, ["--request", "1", "--filter", "send(journal, _)"]),
     like(Journal, "^   2   .*  └─c[^ ]* journal \\(5 left out, from a[^ ]* shop\\) {sold,7}$"),
     like(Journal, "^-- 7 hop\\(s\\) are not selected$"),
-    %% If a line is not directly below the hop from which it follows, it names that hop.
+    %% If a line is not directly below the hop from which it follows, it has that hop's number.
     like(view(Config, ["--request", "1", "--filter", "receive({call, _, _})"]),
          "^   4 \\* .*    └─c[^ ]* till \\(after 3\\) \\(1 left out\\) {call,"),
     {_, Diagram, _} = ?LIB:merge(?config(logs, Config), "mermaid",

@@ -172,7 +172,8 @@ static void a_body_that_is_skipped_is_not_read(void **state)
 }
 
 /* Between two anchors, system time goes back by 50 ms, so the clock shows some
- * times twice. Events at both are in the range. */
+ * times twice. If such a time is in the range, its events of the first and of
+ * the second time are in the range. */
 static void both_times_of_a_clock_that_went_back_are_found(void **state)
 {
 	struct build b = { 0 };
