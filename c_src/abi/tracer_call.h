@@ -27,8 +27,8 @@
 
 /* A bit of a handle, set in a start handle (nif/starts.h): calls that the
  * tracer gets with this handle begin requests of a sequential trace. The caller
- * must then ask INV_TRACER_HOLDS before each traced call; it returns true if
- * the call must not begin a request. */
+ * must then call INV_TRACER_HOLDS before each traced call: the result is true
+ * if the traced call must not begin a request. */
 #define INV_TRACER_STARTS (UINT64_C(1) << 55)
 
 /* The arguments of trace/5. `extra', `value', `timestamp' and `scheduler' are

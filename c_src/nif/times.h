@@ -64,8 +64,8 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 bool inv_times_number(struct inv_tracer *t, uint32_t thread,
 		      struct inv_arrival *a);
 
-/* Returns the tally whose cells have the bytes of keys that are values: that of
- * open keys (nif/open_keys.h) for timed calls, otherwise the tracer's. */
+/* If keys are values, their bytes are in the cells of a tally. Returns this
+ * tally: for timed calls that of nif/open_keys.h, otherwise the tracer's. */
 const struct inv_tally *inv_times_keys(const struct inv_tracer *t);
 
 /*

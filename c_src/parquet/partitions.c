@@ -288,8 +288,8 @@ static struct inv_partition *add(struct inv_partitions *p, const struct key *k,
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* While all rows take more memory than the limit, the files with most of it
- * write theirs. */
+/* While the rows of all files together take more memory than the limit, writes
+ * the rows of the file that has the most of this memory. */
 static int stay_small(struct inv_partitions *p, struct inv_err *err)
 {
 	struct inv_partition *x, *next, *largest;

@@ -14,10 +14,11 @@
  * is __HIVE_DEFAULT_PARTITION__. In the name of a node, all bytes but letters,
  * digits and _ . @ - are written as %XX.
  *
- * The rows that are not written yet take at most `memory' bytes: then the files
- * with most of them write a row group early. If there are more than `files'
- * files, the file that was not used for the longest time is finished; if more
- * rows for it follow, they go into part-1.parquet, and so on.
+ * The rows that are not written yet take at most `memory' bytes. If they take
+ * more, the files whose rows take the most memory write a row group early. If
+ * there are more than `files' files, the file that was not used for the longest
+ * time is finished; if more rows for it follow, they go into part-1.parquet,
+ * and so on.
  */
 #define INV_PARTITIONS_MEMORY ((size_t)512 << 20)
 #define INV_PARTITIONS_FILES 4096u

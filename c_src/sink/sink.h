@@ -52,7 +52,7 @@ struct inv_sink_opts {
 			lines, and not cut */
 	unsigned lines; /* pretty: the most lines of an entry; 0: no limit */
 	bool one_node;	/* all items are of one node, so narrow lines do not
-			   name the node */
+			   show the node */
 	bool indent;	/* indent calls and their ends by the number of
 			 * calls around them */
 	enum inv_sink_time time;

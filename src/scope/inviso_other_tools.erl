@@ -106,8 +106,8 @@ session_name({Name, _}) -> Name.
 
 %% @doc Returns the sessions that trace a process, all new processes, or all new
 %% ports, each with its tracer and its flags. `legacy' stands for tracing with
-%% `erlang:trace/3'. `Others' is the result of {@link sessions/0}, so inviso's own
-%% sessions are left out.
+%% `erlang:trace/3'. `Others' is the result of {@link sessions/0}, so inviso's
+%% own sessions are left out.
 -spec tracers(pid() | new | new_ports, [inviso_scope:handle()]) ->
           [{legacy | inviso_scope:handle(), inviso_scope:tracer() | port(),
             [atom()]}].

@@ -278,10 +278,10 @@ pattern_state({Session, _}, {Kind, MFA, _}) ->
     end.
 
 %% @doc Returns what a counter of a function has counted: the number of calls and
-%% a second value. For `call_time' this is the nanoseconds spent in the calls, for
-%% `call_memory' the words allocated in them. `timeout' means that the engine does
-%% not answer. After a timeout the caller should read no other counters, because
-%% each reading would take as long.
+%% a second value. For `call_time' this is the nanoseconds spent in the calls,
+%% for `call_memory' the words allocated in them. `timeout' means that the engine
+%% does not answer. After a timeout the caller should read no other counters,
+%% because each reading would take as long.
 -spec counter(scope(), counter(), mfa()) ->
           {non_neg_integer(), non_neg_integer() | none} | {error, timeout}.
 counter({Session, _}, Kind, MFA) ->

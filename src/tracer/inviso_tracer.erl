@@ -373,8 +373,8 @@ nif_decide(_Handle, _Processes, _Bytes, _All, _Rules) ->
 
 %% nif_rules(Handle, Module, [{Function, Arity}], Bits) -> integer() | closed.
 %% Sets which of the rules the functions have: bit 0 is the first rule. Must be
-%% called before nif_ends. Returns the number of functions for which the table had
-%% no room.
+%% called before nif_ends. Returns how many of the functions did not fit into the
+%% table.
 nif_rules(_Handle, _Module, _Functions, _Bits) -> erlang:nif_error(not_loaded).
 
 %% nif_sweep(Handle, At) -> At2 | done | closed. Frees the memory of the open

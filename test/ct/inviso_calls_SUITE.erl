@@ -263,8 +263,8 @@ slow_calls(Config) ->
         run(Config, Node, ["trace", "--for", "1s", ?ORDER ++ " -> slow(1m)"]),
     {match, _} = re:run(Err, "no slow or failed call among [0-9]+ calls in").
 
-%% Returns the duration in the line of a call, in ns. The line may be that of any order, because on
-%% a busy machine any order can be slow.
+%% Returns the duration in the line of a call of order/2, in ns. The line can be that of each order,
+%% because on a busy machine each order can be slow.
 shown_ns(Line) ->
     {match, [N, Unit]} =
         re:run(Line, "> shop call inviso_calls_work:order\\([0-9]+,"
