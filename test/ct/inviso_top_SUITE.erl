@@ -420,7 +420,7 @@ signals(Config) ->
     Before = footprints(Nodes),
     _ = [in_terminal(["--every", "300ms", "inviso_top_work:pay/1"], "no call yet",
                      fun(T) -> killed(T, Signal), restored(T, 0) end, Config)
-         || Signal <- ["TERM", "INT"]],
+         || Signal <- ["TERM", "INT", "HUP"]],
     in_terminal(["--every", "300ms"], "busy",
                 fun(T) ->
                         ok = keys(T, "Enter"),
