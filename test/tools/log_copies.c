@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies a log of one file as if other nodes had written it, for
+ * Copies a log of one file as if other nodes had written it at another time, for
  * test/ct/inviso_many_nodes_SUITE.erl.
  *
- *	log_copies IN DIR N
+ *	log_copies IN DIR FIRST LAST BEGIN
  *
- * The name of IN's node begins with `n000'. The logs DIR/n000.log, n001.log, ... of
- * N nodes, at most 1000, differ in this name and in the tracer's id.
+ * The node that wrote IN, such as quiet.log, is not distributed. The copies are the
+ * logs DIR/nFIRST@shop.lan-quiet.log to DIR/nLAST@shop.lan-quiet.log, with three
+ * digits for each number. They begin BEGIN seconds after the Unix epoch. The copies
+ * differ from IN in the node's name, the clocks and the tracer's id.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,42 +21,56 @@
 
 #include "abi/log.h"
 
-#define NAME 4u /* bytes of n000 */
+/* The names have the same length, so no length in the log changes. */
+#define OLD "nonode@nohost"
+#define NEW "n%03u@shop.lan"
+#define NAME (sizeof(OLD) - 1)
 
-static bool is_digit(uint8_t c)
+struct copy {
+	uint8_t from[NAME + 1]; /* the name to replace */
+	uint8_t to[NAME + 1];
+	unsigned number;
+	uint32_t begin; /* seconds since the Unix epoch */
+	uint64_t later; /* ns to add to the clocks */
+};
+
+static void rename_node(uint8_t *p, size_t n, const struct copy *c)
 {
-	return c >= '0' && c <= '9';
+	for (size_t i = 0; i + NAME <= n; i++)
+		if (p[i] == 'n' && !memcmp(p + i, c->from, NAME))
+			memcpy(p + i, c->to, NAME);
 }
 
-/* Replaces this node's name, in the original and in an earlier copy. */
-static void rename_node(uint8_t *p, size_t n, const uint8_t *node, size_t len,
-			const char *name)
-{
-	for (size_t i = 0; i + len <= n; i++)
-		if (p[i] == 'n' && is_digit(p[i + 1]) && is_digit(p[i + 2]) &&
-		    is_digit(p[i + 3]) &&
-		    !memcmp(p + i + NAME, node + NAME, len - NAME))
-			memcpy(p + i, name, NAME);
-}
-
-static void make_head(uint8_t *log, const uint8_t *node, size_t len,
-		      unsigned number, const char *name)
+static void make_head(uint8_t *log, struct copy *c)
 {
 	struct inv_log_head head;
 	uint64_t sum;
 
 	memcpy(&head, log, sizeof(head));
-	head.uuid[0] = (uint8_t)number;
-	head.uuid[1] = (uint8_t)(number >> 8);
+	head.uuid[0] = (uint8_t)c->number;
+	head.uuid[1] = (uint8_t)(c->number >> 8);
+	memcpy(head.uuid + 2, &c->begin, sizeof(c->begin));
+	c->later = c->begin * UINT64_C(1000000000) - head.created_ns;
+	head.created_ns += c->later;
 	memcpy(log, &head, sizeof(head));
-	rename_node(log + sizeof(head), head.head_len - sizeof(head) - 8, node,
-		    len, name);
+	rename_node(log + sizeof(head), head.head_len - sizeof(head) - 8, c);
 	sum = XXH64(log, head.head_len - 8, 0);
 	memcpy(log + head.head_len - 8, &sum, 8);
 }
 
-static void make_packets(uint8_t *p, const uint8_t *end, const uint8_t *node,
-			 size_t len, const char *name)
+static void make_anchors(uint8_t *body, size_t n, const struct copy *c)
+{
+	struct inv_anchor a;
+
+	for (size_t i = 0; i + sizeof(a) <= n; i += sizeof(a)) {
+		memcpy(&a, body + i, sizeof(a));
+		a.offset += (int64_t)c->later;
+		a.real += (int64_t)c->later;
+		memcpy(body + i, &a, sizeof(a));
+	}
+}
+
+static void make_packets(uint8_t *p, const uint8_t *end, const struct copy *c)
 {
 	while (p < end) {
 		struct inv_log_packet h;
@@ -65,14 +80,14 @@ static void make_packets(uint8_t *p, const uint8_t *end, const uint8_t *node,
 		if (h.sync != INV_LOG_SYNC || h.codec != INV_CODEC_NONE)
 			exit(3);
 		body = p + h.head_len;
-		if (h.type == INV_LOG_EVENTS) {
-			rename_node(body, h.body_len, node, len, name);
-			h.body_sum = XXH64(body, h.body_len, 0);
-			h.head_sum = XXH64(
-				&h, offsetof(struct inv_log_packet, head_sum),
-				0);
-			memcpy(p, &h, sizeof(h));
-		}
+		if (h.type == INV_LOG_EVENTS)
+			rename_node(body, h.body_len, c);
+		else if (h.type == INV_LOG_ANCHORS)
+			make_anchors(body, h.body_len, c);
+		h.body_sum = XXH64(body, h.body_len, 0);
+		h.head_sum =
+			XXH64(&h, offsetof(struct inv_log_packet, head_sum), 0);
+		memcpy(p, &h, sizeof(h));
 		p = body + h.body_len;
 	}
 }
@@ -94,13 +109,15 @@ static uint8_t *read_file(const char *path, size_t *n)
 	return p;
 }
 
-static void write_file(const char *dir, const char *name, const uint8_t *p,
-		       size_t n)
+static void write_file(const char *dir, const struct copy *c, const char *in,
+		       const uint8_t *p, size_t n)
 {
+	const char *slash = strrchr(in, '/');
 	char path[4096];
 	FILE *f;
 
-	(void)snprintf(path, sizeof(path), "%s/%s.log", dir, name);
+	(void)snprintf(path, sizeof(path), "%s/%s-%s", dir, (const char *)c->to,
+		       slash ? slash + 1 : in);
 	f = fopen(path, "wb");
 	if (!f || fwrite(p, 1, n, f) != n || fclose(f))
 		exit(1);
@@ -108,33 +125,29 @@ static void write_file(const char *dir, const char *name, const uint8_t *p,
 
 int main(int argc, char **argv)
 {
+	struct copy c = { .from = OLD };
 	struct inv_log_head head;
-	uint8_t node[256];
-	uint16_t len;
+	unsigned last;
 	uint8_t *log;
 	size_t n;
-	unsigned nodes;
 
-	if (argc != 4)
+	if (argc != 6)
 		return 2;
-	nodes = (unsigned)strtoul(argv[3], NULL, 10);
+	c.number = (unsigned)strtoul(argv[3], NULL, 10);
+	last = (unsigned)strtoul(argv[4], NULL, 10);
+	c.begin = (uint32_t)strtoul(argv[5], NULL, 10);
 	log = read_file(argv[1], &n);
-	if (n < sizeof(head) + 2)
+	if (n < sizeof(head))
 		return 3;
 	memcpy(&head, log, sizeof(head));
-	memcpy(&len, log + sizeof(head), 2);
-	if (len < NAME || len > sizeof(node) || sizeof(head) + 2 + len > n)
+	if (head.head_len > n || last > 999)
 		return 3;
-	memcpy(node, log + sizeof(head) + 2, len);
-	if (memcmp(node, "n000", NAME) != 0 || nodes > 1000)
-		return 2;
-	for (unsigned i = 0; i < nodes; i++) {
-		char name[8];
-
-		(void)snprintf(name, sizeof(name), "n%03u", i);
-		make_head(log, node, len, i, name);
-		make_packets(log + head.head_len, log + n, node, len, name);
-		write_file(argv[2], name, log, n);
+	for (; c.number <= last; c.number++) {
+		(void)snprintf((char *)c.to, sizeof(c.to), NEW, c.number);
+		make_head(log, &c);
+		make_packets(log + head.head_len, log + n, &c);
+		write_file(argv[2], &c, argv[1], log, n);
+		memcpy(c.from, c.to, sizeof(c.from));
 	}
 	free(log);
 	return 0;
