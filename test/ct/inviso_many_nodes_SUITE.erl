@@ -250,7 +250,8 @@ cells(Line) ->
     [unicode:characters_to_binary(string:trim(C))
      || C <- string:split(string:trim(Line, both, "|"), "|", all)].
 
-%% Compares a result with the page. If not Exact, the logs have another size, and numbers may differ.
+%% Compares a result with the page. If not Exact, the logs have another size, and numbers may
+%% differ.
 same([Names | Rows], [Names | Others], Exact) when length(Rows) =:= length(Others) ->
     lists:all(fun({Name, Cell, Other}) -> same(Name, Cell, Other, Exact) end,
               lists:append([lists:zip3(Names, Row, Other)
