@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flow/paths.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,9 +113,14 @@ static bool is_forbidden(uint32_t c)
 	       (c & 0xfffe) == 0xfffe || inv_char_hidden(c);
 }
 
-/* Copies text. Each byte can become U+FFFD, which has three bytes. Returns the
- * length of the copy. */
-static size_t copy_text(char *out, const uint8_t *text, size_t len)
+/*
+ * Copies text, of which each byte can become U+FFFD. In a printed function only
+ * noncharacters such as U+FFFE are forbidden, because the printer has escaped the
+ * other characters. They are escaped, too, so that different functions have
+ * different names. At most three bytes replace a byte. Returns the length.
+ */
+static size_t copy_text(char *out, const uint8_t *text, size_t len,
+			bool function)
 {
 	const uint8_t *end = text + len;
 	uint8_t *w = (uint8_t *)out;
@@ -123,7 +129,10 @@ static size_t copy_text(char *out, const uint8_t *text, size_t len)
 	while (text < end) {
 		uint32_t c = inv_utf8_get(text, end, &n);
 
-		w = inv_utf8_put(w, is_forbidden(c) ? 0xfffd : c);
+		if (function && c != INV_CHAR_BAD && (c & 0xfffe) == 0xfffe)
+			w += sprintf((char *)w, "\\x{%X}", c);
+		else
+			w = inv_utf8_put(w, is_forbidden(c) ? 0xfffd : c);
 		text += n;
 	}
 	return (size_t)(w - (uint8_t *)out);
@@ -149,11 +158,11 @@ static struct inv_paths_word *add_word(struct inv_paths *p, uint64_t key,
 	w->stored = true;
 	w->name.number = HASH_COUNT(p->words);
 	w->name.text = w->text;
-	w->name.module_len = copy_text(w->text, text, module_len);
+	w->name.module_len = copy_text(w->text, text, module_len, true);
 	w->name.len = w->name.module_len +
 		      copy_text(w->text + w->name.module_len,
 				(const uint8_t *)text + module_len,
-				len - module_len);
+				len - module_len, module_len);
 	HASH_ADD(hh, p->words, key, sizeof(w->key), w);
 	if (!w->stored) {
 		free(w);

@@ -305,6 +305,32 @@ static void names_are_plain_text(void **state)
 						 sizeof(odd) - 1));
 }
 
+static const char *name_of_function(const char *name)
+{
+	struct inv_mfa m = {
+		.module = { .bytes = (const uint8_t *)"m", .len = 1 },
+		.function = { .bytes = (const uint8_t *)name,
+			      .len = strlen(name) },
+		.arity = 1,
+		.hash = name[2], /* any that differs */
+	};
+
+	return inv_paths_enter(&profile, inv_paths_root(&profile), &m, false)
+		->name->text;
+}
+
+static void different_functions_have_different_names(void **state)
+{
+	(void)state;
+	assert_string_equal(name_of_function("\xef\xbf\xbd"),
+			    "m:'\xef\xbf\xbd'/1");
+	assert_string_equal(name_of_function("\xef\xbf\xbe"),
+			    "m:'\\x{FFFE}'/1");
+	assert_string_equal(name_of_function("\xf4\x8f\xbf\xbf"
+					     "\xf4\x8f\xbf\xbf"),
+			    "m:'\\x{10FFFF}\\x{10FFFF}'/1");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -322,6 +348,7 @@ int main(void)
 		TEST(frames_of_open_calls_are_kept),
 		TEST(deep_paths_end),
 		TEST(names_are_plain_text),
+		TEST(different_functions_have_different_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
