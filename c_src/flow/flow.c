@@ -330,7 +330,7 @@ static int call(struct inv_flow *f, const struct inv_item *it,
 		    never_returns(f, it->node, calls, f->mfa.hash))
 		return 0;
 	frame = inv_unlikely(f->opts.profile) ?
-			inv_profiling_enter(f, it, p, calls) :
+			inv_profiling_enter(f, it, p, &f->mfa) :
 			NULL;
 	c = inv_calls_push(calls);
 	if (!c)
@@ -385,7 +385,7 @@ static int set_call(struct inv_flow *f, const struct inv_item *it,
 
 /* Sets f->call from the record of the call's end. */
 static void set_whole(struct inv_flow *f, const struct inv_item *it,
-		      enum inv_call_end end)
+		      struct inv_process *p, enum inv_call_end end)
 {
 	const struct inv_whole_call *w = &f->whole;
 
@@ -404,6 +404,10 @@ static void set_whole(struct inv_flow *f, const struct inv_item *it,
 	set_event(f);
 	/* The call was never an open call: no sink has shown its beginning. */
 	f->facts.whole = f->call.event != NULL;
+	if (inv_unlikely(f->opts.profile) &&
+	    (f->call.mfa || end != INV_CALL_EXIT))
+		f->call.frame = inv_profiling_enter(
+			f, it, p, f->call.mfa ? f->call.mfa : &f->mfa);
 }
 
 /* Handles a call that only the record of its end contains. Adds its time to the
@@ -418,7 +422,7 @@ static void ended_whole(struct inv_flow *f, const struct inv_item *it,
 	if (around)
 		around->inner_ns = inv_calls_between(-f->whole.duration_ns,
 						     around->inner_ns);
-	set_whole(f, it, end);
+	set_whole(f, it, p, end);
 }
 
 static int ended(struct inv_flow *f, const struct inv_item *it,
@@ -469,7 +473,7 @@ static int exited(struct inv_flow *f, const struct inv_item *it,
 
 	f->exited = p;
 	if (it->ev.whole && f->whole.has_event) {
-		set_whole(f, it, INV_CALL_EXIT);
+		set_whole(f, it, p, INV_CALL_EXIT);
 		return 0;
 	}
 	if (!calls->n)

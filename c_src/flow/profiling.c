@@ -53,12 +53,13 @@ static struct inv_paths_frame *root(struct inv_flow *f,
 struct inv_paths_frame *inv_profiling_enter(struct inv_flow *f,
 					    const struct inv_item *it,
 					    struct inv_process *p,
-					    const struct inv_calls *calls)
+					    const struct inv_mfa *mfa)
 {
+	const struct inv_calls *calls = inv_process_calls(p);
 	struct inv_paths_frame *above =
 		calls->n ? calls->v[calls->n - 1].frame : root(f, it, p);
 
-	return inv_paths_enter(f->opts.profile, above, &f->mfa,
+	return inv_paths_enter(f->opts.profile, above, mfa,
 			       f->facts.manner->elixir);
 }
 
@@ -72,14 +73,15 @@ static void add(struct inv_paths *p, struct inv_paths_frame *frame,
 		p->unsure++;
 }
 
-/* The process has exited: adds the calls around its innermost call to the
- * profile, because these calls have ended, too. */
+/* The process has exited, which ends all its open calls. A decided call is not
+ * one of them. */
 static void add_around(struct inv_flow *f, const struct inv_item *it)
 {
 	const struct inv_calls *calls = inv_process_calls(f->exited);
 	int64_t inner = f->call.duration_ns;
+	uint32_t i = f->call.decided ? calls->n : calls->n - 1;
 
-	for (uint32_t i = calls->n - 1; i > 0; i--) {
+	for (; i > 0; i--) {
 		const struct inv_open_call *c = &calls->v[i - 1];
 		int64_t all = inv_calls_between(c->begin_ns, it->mono_ns);
 		int64_t rest = inv_calls_between(inner, all);

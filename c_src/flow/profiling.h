@@ -8,13 +8,13 @@
  * (flow/paths.h). Only the flow uses this header. */
 
 /*
- * Returns the frame of a call that begins in p, inside the open calls. Returns
- * NULL if there is no memory for the frame.
+ * Returns the frame of a call of mfa in p, inside the open calls. Returns NULL if
+ * there is no memory for the frame.
  */
 struct inv_paths_frame *inv_profiling_enter(struct inv_flow *f,
 					    const struct inv_item *it,
 					    struct inv_process *p,
-					    const struct inv_calls *calls);
+					    const struct inv_mfa *mfa);
 
 /* The first adds the sample of a note INV_NOTE_SAMPLE to the profile. The
  * second reads a note INV_NOTE_SAMPLING. f->cursor is at the terms of the note.

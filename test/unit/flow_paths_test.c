@@ -120,6 +120,64 @@ static void an_exit_ends_all_calls(void **state)
 				     "m:f0/1;m:f1/1;m:f3/1 87 1\n");
 }
 
+static void put_int(int64_t i)
+{
+	feed_put(&f, INV_T_INT);
+	f.n_terms =
+		(size_t)(inv_varint_put(f.terms + f.n_terms, (uint64_t)i << 1) -
+			 f.terms);
+}
+
+/* Adds the end of a call that the node records only now: it took 9 ns, of which 5 were
+ * its own. */
+static void whole(int64_t ns, uint32_t pid, unsigned function, unsigned tag)
+{
+	f.now = ns;
+	feed_begin(&f, tag, pid, function, 1);
+	if (tag == INV_TAG_EXIT) {
+		feed_put(&f, INV_T_DICT_SMALL + 2);
+	} else {
+		feed_mfa(&f, 1, -1);
+		f.item.ev.extra = true;
+		feed_put(&f, 7);
+	}
+	f.item.ev.whole = true;
+	put_int(9);
+	put_int(5);
+	put_int(0);
+	feed_put(&f, INV_T_DICT_SMALL + 1);
+	feed_mfa(&f, 1, 3);
+	feed_end(&f);
+	inv_flow_profile(&f.flow, &f.item);
+}
+
+/* The calls around it are those that the process has open. */
+static void calls_of_which_only_the_end_is_recorded(void **state)
+{
+	(void)state;
+	whole(20, 1, 0, INV_TAG_RETURN_FROM);
+	call(30, 1, 1);
+	whole(50, 1, 0, INV_TAG_EXCEPTION_FROM);
+	returns(60, 1, 1);
+	assert_string_equal(paths(), "m:f0/1 5 1\n"
+				     "m:f1/1 21 1\n"
+				     "m:f1/1;m:f0/1 5 1\n");
+}
+
+/* The exit of the process ends this call, and the calls around it. */
+static void an_exit_ends_a_call_of_which_only_the_end_is_recorded(void **state)
+{
+	(void)state;
+	whole(20, 1, 0, INV_TAG_EXIT);
+	call(30, 2, 1);
+	call(40, 2, 2);
+	whole(60, 2, 0, INV_TAG_EXIT);
+	assert_string_equal(paths(), "m:f0/1 5 1\n"
+				     "m:f1/1 10 1\n"
+				     "m:f1/1;m:f2/1 11 1\n"
+				     "m:f1/1;m:f2/1;m:f0/1 5 1\n");
+}
+
 static void what_is_not_sure_is_left_out(void **state)
 {
 	(void)state;
@@ -156,16 +214,7 @@ static void a_path_can_begin_with_the_node(void **state)
 
 /* --- samples -------------------------------------------------------------- */
 
-static void put_int(int64_t i)
-{
-	feed_put(&f, INV_T_INT);
-	f.n_terms =
-		(size_t)(inv_varint_put(f.terms + f.n_terms, (uint64_t)i << 1) -
-			 f.terms);
-}
-
-/* Adds a note with a sample of process 1, whose stack is m:f3/1. The last `cut'
- * bytes of the note are missing. */
+/* A sample of process 1 with the stack m:f3/1. */
 static void sample(unsigned flags, int64_t ns, int64_t n, int cut)
 {
 	feed_begin(&f, 0, 1, 3, 0);
@@ -339,6 +388,8 @@ int main(void)
 		TEST(calls_have_their_paths),
 		TEST(recursion_is_one_frame),
 		TEST(an_exit_ends_all_calls),
+		TEST(calls_of_which_only_the_end_is_recorded),
+		TEST(an_exit_ends_a_call_of_which_only_the_end_is_recorded),
 		TEST(what_is_not_sure_is_left_out),
 		TEST(a_path_can_begin_with_the_kind),
 		TEST(a_path_can_begin_with_the_node),
