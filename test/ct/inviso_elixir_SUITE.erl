@@ -95,6 +95,8 @@ traced(Config, #{cookie := Cookie, uid := Uid, name := Name}, Call) ->
     ok = has(Erlang, ["'Elixir.Shop.Cart':price(#{", "'__struct__' => "]),
     #{status := 0, out := Json} = ?LIB:run(Opts, ["merge", "--json", Log]),
     ok = has(Json, ["\"module\":\"Elixir.Shop.Cart\"", "'__struct__' => "]),
+    #{events := Events, calls := Calls} = inviso_formats:agree(Config, [Log], []),
+    true = Events > Calls andalso Calls > 0,
     ok.
 
 has(Text, Words) ->

@@ -1,0 +1,60 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc All formats of `inviso merge' with the same logs: they have the same events and
+%% losses. inviso_format_readers reads what they write.
+-module(inviso_formats).
+
+-export([all/0, agree/3]).
+
+-define(LIB, inviso_trace_lib).
+
+%% @doc Returns the formats of --help that this machine can write.
+-spec all() -> [string()].
+all() ->
+    {0, Help} = ?LIB:command("inviso", ["merge", "--help"]),
+    {match, [List]} = re:run(Help, "--format=FORMAT\\s+(.*?);", [{capture, [1], binary}, dotall]),
+    Formats = [binary_to_list(F) || F <- re:split(List, ",\\s*"), is_here(F)],
+    true = length(Formats) >= 15,
+    Formats.
+
+%% A helper program needs a library, which a chroot of another OTP release may
+%% not have.
+is_here(Name) when Name =:= <<"sqlite">>; Name =:= <<"parquet">> ->
+    {Status, _} = ?LIB:command("inviso", ["sql", "--help"]),
+    Status =:= 0;
+is_here(_) ->
+    true.
+
+%% @doc Reads the output of each format with a reader for it, and checks that what it
+%% has is what JSON has, and so are what the command says and its exit status. Returns
+%% what JSON has.
+-spec agree([tuple()], [file:filename()], [string()]) -> map().
+agree(Config, Logs, Options) ->
+    Read = fun(Format) ->
+                   without_texts(inviso_format_readers:read(Format, Config, Logs, Options))
+           end,
+    Json = Read("json"),
+    #{events := N, lost := Lost, status := Status,
+      summary := #{<<"recorded">> := N, <<"lost">> := Lost} = Summary} = Json,
+    ct:log("~p ~p", [Options, Summary]),
+    true = Status =:= case Lost of
+                          0 -> 0;
+                          _ -> 7
+                      end,
+    lists:foldl(fun(Format, Facts) -> compare(Format, Read(Format), Facts) end,
+                Json, all() -- ["json"]),
+    Json.
+
+%% What JSON does not have is compared with the first format that has it.
+compare(Format, Found, Facts) ->
+    [] = [{Format, Key, missing(maps:get(Key, Facts), Value), missing(Value, maps:get(Key, Facts))}
+          || {Key, Value} <- maps:to_list(Found), is_map_key(Key, Facts),
+             maps:get(Key, Facts) =/= Value],
+    maps:merge(Found, Facts).
+
+%% Formats print the same term in different ways, and a name can be known later.
+without_texts(Facts) ->
+    maps:without([args, names], Facts).
+
+%% Common Test takes minutes to print large terms.
+missing(These, Those) when is_list(These) -> lists:sublist(These -- Those, 3);
+missing(This, _) -> This.
