@@ -411,7 +411,7 @@ page_in_a_browser(Config) ->
 page_in_a_browser(Config, Chromium) ->
     {Input, Report} = hd(?config(reports, Config)),
     {File, _} = page(Config, Input),
-    Dom = dom(Config, Chromium, File ++ "#q=inner"),
+    Dom = inviso_browser:dom(Config, Chromium, File ++ "#q=inner"),
     like(Dom, "<html [^>]*data-ready=\"yes\""),
     #{<<"events">> := Events, <<"lost">> := Lost, <<"nodes">> := Nodes,
       <<"calls">> := #{<<"calls">> := Calls, <<"failed">> := Failed},
@@ -439,29 +439,7 @@ page_in_a_browser(Config, Chromium) ->
     like(Dom, "<span [^>]*id=\"found\"[^>]*>[1-9][0-9,]* of [0-9,]+ bars; "),
     %% If the log has no events, there is still a page.
     {Empty, _} = page(Config, {?config(logs, Config), ["--mfa", "no:such"]}),
-    like(dom(Config, Chromium, Empty), "<html [^>]*data-ready=\"yes\"").
+    like(inviso_browser:dom(Config, Chromium, Empty), "<html [^>]*data-ready=\"yes\"").
 
 commas(N) ->
     re:replace(integer_to_list(N), "(?<=[0-9])(?=([0-9]{3})+$)", ",", [global, {return, list}]).
-
-%% Opens the page in the browser. Returns the document as HTML, after the page's scripts have run.
-dom(Config, Chromium, Page) ->
-    Command = "exec \"$0\" --headless --no-sandbox --disable-gpu --dump-dom "
-        "--enable-logging=stderr \"$@\" 2>\"$LOG\"",
-    Log = ?LIB:name(Config, "browser.log"),
-    Port = open_port({spawn_executable, "/bin/sh"},
-                     [{args, ["-c", Command, Chromium, "--user-data-dir=" ++ ?LIB:dir(Config),
-                              "file://" ++ Page]},
-                      {env, [{"LOG", Log}]}, binary, exit_status, hide]),
-    Dom = collect(Port, <<>>),
-    {ok, Said} = file:read_file(Log),
-    %% Chromium's own pages write to this log, too.
-    nomatch = re:run(Said, "CONSOLE(?!.*source: chrome://).*"),
-    nomatch = re:run(Dom, "data-error="),
-    Dom.
-
-collect(Port, Said) ->
-    receive
-        {Port, {data, More}} -> collect(Port, <<Said/binary, More/binary>>);
-        {Port, {exit_status, 0}} -> Said
-    end.

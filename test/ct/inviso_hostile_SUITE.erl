@@ -1,0 +1,97 @@
+%% SPDX-License-Identifier: Apache-2.0
+%% @doc Names and terms that could leave their place in a format, in every format: its
+%% reader finds all events, and every name and term unchanged.
+-module(inviso_hostile_SUITE).
+
+-include_lib("common_test/include/ct.hrl").
+
+-export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
+-export([formats_have_all_names/1, formats_have_all_terms/1, pages_in_a_browser/1]).
+
+-define(LIB, inviso_trace_lib).
+-define(WORK, inviso_hostile_work).
+
+suite() -> [{timetrap, {minutes, 5}}].
+
+all() -> [formats_have_all_names, formats_have_all_terms, pages_in_a_browser].
+
+init_per_suite(Config0) ->
+    case ?LIB:config(Config0, ["inviso", "inviso_spool", "inviso_tracer.so"]) of
+        {skip, _} = Skip -> Skip;
+        Config -> recorded(Config)
+    end.
+
+recorded(Config) ->
+    Log = ?LIB:name(Config, "hostile.log"),
+    Node = inviso_test_lib:start_node(hostile, ?LIB:dir(Config), ?LIB:node_args()),
+    ok = inviso_test_lib:call(Node, inviso_tracer, load, [inviso_test_lib:priv()]),
+    {ok, #{dropped := 0}} = inviso_test_lib:call(Node, ?WORK, play, [Log]),
+    inviso_test_lib:stop_node(Node),
+    [{log, Log} | Config].
+
+end_per_suite(_Config) -> ok.
+
+%% What JSON has is what was called, and the other formats have the same.
+formats_have_all_names(Config) ->
+    Names = ?WORK:names(),
+    Functions = lists:usort([{F, F, 1} || N <- Names, F <- [?WORK:function(N)]]),
+    Requests = length(Names),
+    Calls = 2 * Requests,
+    #{functions := Functions, timed := Functions, calls := Calls, ended := Calls,
+      requests := Requests, lost := 0} = inviso_formats:agree(Config, [?config(log, Config)], []),
+    %% A name of a process is not known if its text is longer than 255 bytes.
+    Sorted = lists:usort([N || N <- Names, iolist_size(io_lib:format("~w", [N])) =< 255]),
+    true = length(Sorted) =:= length(Names) - 3,
+    Read = [{F, Found} || {F, #{names := Found}} <- read(Config)],
+    ct:log("names of processes: ~p", [[F || {F, _} <- Read]]),
+    [] = [{F, Sorted -- Found, Found -- Sorted} || {F, Found} <- Read, Found =/= Sorted],
+    true = lists:keymember("json", 1, Read).
+
+%% Erlang's parser makes of what each format has printed the arguments of each call.
+formats_have_all_terms(Config) ->
+    Terms = lists:sort([[T] || N <- ?WORK:names(), Term <- [?WORK:term(N)],
+                               T <- [Term, {fail, Term}]]),
+    Read = [{F, lists:sort([parsed(T) || T <- Args()])} || {F, #{args := Args}} <- read(Config)],
+    ct:log("terms: ~p", [[F || {F, _} <- Read]]),
+    [] = [{F, length(Found), lists:sublist(Found -- Terms, 2)} || {F, Found} <- Read,
+                                                                  Found =/= Terms],
+    [true = lists:keymember(F, 1, Read) || F <- ["json", "text", "etf", "perfetto", "otlp"]].
+
+read(Config) ->
+    [{F, inviso_format_readers:read(F, Config, [?config(log, Config)], [])}
+     || F <- inviso_formats:all()].
+
+%% ctf has the whole call.
+parsed(Text) ->
+    {ok, Tokens, _} = erl_scan:string(unicode:characters_to_list([Text, "."])),
+    case erl_parse:parse_term(Tokens) of
+        {ok, {_, _, Args}} -> Args;
+        {ok, Args} -> Args
+    end.
+
+%% In a browser the pages show the names as text, and run no script of theirs.
+pages_in_a_browser(Config) ->
+    case os:find_executable("chromium") of
+        false -> {skip, "no chromium"};
+        Chromium -> pages_in_a_browser(Config, Chromium)
+    end.
+
+pages_in_a_browser(Config, Chromium) ->
+    Log = ?config(log, Config),
+    [begin
+         File = ?LIB:name(Config, Name),
+         {0, _} = ?LIB:command("inviso", Command ++ ["-q", "-o", File, Log]),
+         Dom = inviso_browser:dom(Config, Chromium, File),
+         %% Where a script ends, its text ends.
+         Shown = re:replace(Dom, "<script.*?</script>", "", [dotall, global, {return, binary}]),
+         {Name, {match, _}} = {Name, re:run(Shown, Ready)},
+         {Name, {match, _}} = {Name, re:run(Shown, "'&lt;/title&gt;&lt;b&gt;'")},
+         {Name, nomatch} = {Name, re:run(Shown, "<b>'|<!--'")}
+     end || {Name, Command, Ready} <- pages(length(?WORK:names()))].
+
+%% The pages, and what they show if their scripts have run.
+pages(Names) ->
+    Count = integer_to_list(2 * Names),
+    [{"report.html", ["report"], ["<b>", Count, "</b><span>calls</span>"]},
+     {"sequence.html", ["merge", "-f", "sequence"], "<h1 id=\"title\">[1-9]"},
+     {"flame.svg", ["merge", "-f", "svg"], [" in ", Count, " calls</text>"]}].
