@@ -9,7 +9,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Set an error instead of ending the program if memory is exhausted. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* clang refuses uthash's own hash function, which falls through cases. Set an
+ * error instead of ending the program if memory is exhausted. */
+#define HASH_FUNCTION(key, len, hash) \
+	((hash) = (unsigned)XXH3_64bits((key), (len)))
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(obj) (oom = true)
 #include <uthash.h>
