@@ -109,7 +109,8 @@ of_text("mermaid", _, Bin) ->
     #{requests => length([L || L <- Lines,
                                re:run(L, "^  Note over P[0-9]+: request [0-9]+ ") =/= nomatch])};
 of_text("shiviz", _, Bin) ->
-    [Documented, <<"^=== (?<trace>.*) ===$">> | Lines] = binary:split(Bin, <<"\n">>, [global, trim]),
+    [Documented, <<"^=== (?<trace>.*) ===$">> | Lines] =
+        binary:split(Bin, <<"\n">>, [global, trim]),
     Events = [L || L <- Lines, re:run(L, "^=== .* ===$", [unicode]) =:= nomatch],
     [true = is_map_key(Host, inviso_trace_json:decode(Clock))
      || Pair <- pairs(Events),

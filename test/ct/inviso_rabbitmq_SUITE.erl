@@ -209,6 +209,8 @@ record_counts_what_the_load_did(Config) ->
     #{status := Status, out := Merged} =
         ?LIB:run(opts(Config), ["merge", "-f", "json" | Logs]),
     Recorded = length([x || #{<<"tag">> := <<"call">>} <- ?LIB:json(Merged)]),
+    #{<<"lost">> := Lost} = Facts,
+    #{calls := Recorded, lost := Lost} = inviso_formats:agree(Config, Logs, []),
     still_works(Config).
 
 %% The slow calls of many modules are shown with the names of record fields, in lines of 80 columns.
@@ -241,6 +243,9 @@ slow_calls_are_readable(Config) ->
     Shown = durations(Out),
     true = length(Shown) > 200,
     true = Shown =:= durations(Merged),
+    #{ended := Ended} = inviso_formats:agree(Config, [filename:join(maps:get(cwd, Cmd), "s.log")],
+                                             []),
+    true = Ended =:= length(Shown),
     still_works(Config).
 
 %% Returns how many events were lost, from the last line of a text.
