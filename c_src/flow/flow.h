@@ -68,8 +68,10 @@ struct inv_flow_function {
 	uint32_t missed; /* calls that ended without a return, since the last
 			    return */
 	uint32_t calls;	 /* calls since the last return */
-	uint64_t since;	 /* number of an item: at least one call before this
-			  * item was not added to the open calls */
+	uint64_t since;	 /* number of the item with the latest return that came
+			  * while the function's calls were not added to the
+			  * open calls; 0: none. A later return does not belong
+			  * to a call from before this item. */
 };
 
 /* Counts of how the samples of a node were taken, indexed by enum

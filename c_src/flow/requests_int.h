@@ -12,8 +12,10 @@
 #define uthash_nonfatal_oom(elt) ((elt)->stored = false)
 #include <uthash.h>
 
-/* Declarations that the files of requests.h share: processes with their turns
- * (requests_parties.c), and messages that were sent (requests_sent.c). */
+/* Declarations that requests*.c share. requests_parties.c has the processes,
+ * and for each process its latest turns: a turn is what the process does from
+ * one received message to the next. requests_sent.c has the messages that were
+ * sent. */
 
 /* The facts about an event that later events need if they follow from it. */
 struct inv_origin {

@@ -8,8 +8,9 @@
 #include "log/names.h"
 #include "sink/formats.h"
 
-/* Formats whose code is in another program. That program replaces these entries
- * (inv_sink_provide). Other programs run it as a helper. */
+/* Formats whose code is not in c_src/sink. A program that has the code of such
+ * a format replaces the entry here at its start (inv_sink_provide). All other
+ * programs run `program' as a helper to write the format. */
 static const struct inv_sink_ops parquet = {
 	.name = "parquet",
 	.help = "a directory of Parquet files, a table in each",

@@ -192,8 +192,8 @@ extern const struct inv_sink_ops *const inv_sinks[];
 /* Returns the format with this name, or NULL if there is none. */
 const struct inv_sink_ops *inv_sink_find(const char *name);
 /* Replaces the entries of inv_sinks[] that have the same names as these
- * formats. A helper program calls this, because it has the code of these
- * formats. NULL ends the list, which is borrowed. */
+ * formats. A program that has the code of these formats calls this at its
+ * start. NULL ends the list, which is borrowed. */
 void inv_sink_provide(const struct inv_sink_ops *const *formats);
 
 /* Creates a sink. It borrows out. Returns 0 or INV_ENOMEM. */

@@ -102,8 +102,9 @@ int inv_line_function(struct inv_line *t, const struct inv_token *tok);
 void inv_line_sizes(struct inv_buf *out, const uint64_t *sizes, unsigned count);
 
 /*
- * Prints the payload of an event of the system monitor, after its tag:
- * "long_gc 120 ms, heap 34 MiB". Any other payload is printed unchanged.
+ * Prints the payload of an event of the system monitor. The caller has printed
+ * the tag: after "long_gc " this function prints "120 ms, heap 34 MiB". A
+ * payload of another form is printed unchanged.
  */
 int inv_line_system(struct inv_line *t, const struct inv_event *ev);
 

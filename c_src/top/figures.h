@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* Write numbers as short texts for columns, of at most INV_FIGURE - 1
- * characters. A negative number means that the number is unknown, and becomes
- * "-". */
+/* The functions below format a number as a short text for a column of a table.
+ * The text has at most INV_FIGURE - 1 characters. A negative number means that
+ * the number is unknown, and becomes "-". */
 #define INV_FIGURE 32
 
 /* "0", "7.5", "812", "12.3k", "4.56M": powers of 1000. */

@@ -143,9 +143,9 @@ utf8(Text) ->
 
 %% @doc Returns translations of calls of `inviso' into calls of `inviso_rt', whose
 %% functions have no argument for nodes. For some functions the number of
-%% arguments does not show whether the first argument is a list of nodes. Then it
-%% is taken as one if it is written as a list, or is a variable whose name begins
-%% with `Node'.
+%% arguments does not show whether the first argument is a list of nodes. The
+%% first argument of such a function is removed if it is written as a list, or is a
+%% variable whose name begins with `Node'.
 -spec translations() -> [inviso_case:translation()].
 translations() ->
     Own = [FA || {F, _} = FA <- inviso_rt:module_info(exports),

@@ -431,8 +431,8 @@ flags({Kind, Which}, {Slot, false, _, _} = Change, {_, Flags, _}, State0) ->
         Answer -> Answer
     end;
 flags(Tracees, {Slot, true, _, _} = Change, {Tracer, Flags, S}, State0) ->
-    %% If a tracer of the session has died, the flags with this tracer are cleared
-    %% first, so that the tracees can have another tracer.
+    %% If a tracer of the session has died, the flags that were set with this tracer are
+    %% cleared first, because a tracee can have only one tracer.
     State = lists:foldl(fun tracer_gone/2, State0,
                         inviso_engine_tracers:used_by(
                           Slot, State0#state.tracers)),

@@ -90,7 +90,8 @@ another_version_is_loaded(Config) ->
     [] = [M || {M, "inviso_pushed"} <- call(N, code, all_loaded, [])],
     inviso_test_lib:stop_node(N).
 
-%% All modules of inviso are loaded. One module of the runtime component is of another version.
+%% All modules of inviso are installed on the node, but one module of the runtime component is of
+%% another version. The command refuses the node.
 another_version_is_installed(Config) ->
     Other = other_version(inviso_rt_meta, Config),
     N = started(["-pa", inviso_test_lib:ebin(), "-pa", filename:dirname(Other)],

@@ -597,7 +597,8 @@ record(Config, Node) ->
 call(Node, M, F, A) ->
     inviso_test_lib:call(Node, M, F, A).
 
-%% Returns the events that the command prints, and its messages.
+%% Merges the logs. Returns the seq_trace events of the output, and what `inviso merge' wrote to
+%% standard error.
 events(Logs, Args) ->
     {_, Bin, Said} = ?LIB:merge(Logs, "json", Args),
     Lines = binary:split(Bin, <<"\n">>, [global, trim_all]),

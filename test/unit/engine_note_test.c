@@ -32,9 +32,9 @@ static void each_function_has_its_own_note(void **state)
 	assert_int_equal(n->counters, 7);
 }
 
-/* A server of the engine writes notes of what it has set in the VM. When it has
- * died, the next server reads the notes, and clears those patterns and
- * counters. */
+/* A server of the engine notes which patterns and counters it has set in the
+ * VM. When it has died, the next server reads the notes, and clears these
+ * patterns and counters. */
 static void notes_outlive_the_sessions(void **state)
 {
 	struct inv_note *n = inv_note_make(atom(4), atom(5), 0);
