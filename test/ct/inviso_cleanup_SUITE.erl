@@ -572,9 +572,9 @@ guard_killed_while_left(Config, Turns) ->
                   "Leaves = fun(Ms) ->"
                   "    [P || {'$gen_call', _, {leave, P}} <- Ms,"
                   "          node(P) =/= node()] =/= [] end,"
-                  %% Kills the guard when the command's request to leave is in its mailbox, before the
-                  %% guard reads the request. If there are only other messages, the guard runs for a
-                  %% moment to read them.
+                  %% Kills the guard when the command's request to leave is in the guard's mailbox,
+                  %% before the guard reads the request. If there are only other messages, the guard
+                  %% runs for a moment to read them.
                   "Kill = fun Kill() ->"
                   "    {messages, Ms} = process_info(Guard, messages),"
                   "    case Ms =/= [] andalso Leaves(Ms) of"
