@@ -314,6 +314,9 @@ static int write_batch(struct inv_parquet_file *f)
 	if (f->batch.n)
 		rc = inv_parquet_fill(f->columns, f->table, f->cast, &f->batch);
 	inv_batch_reset(&f->batch);
+	f->columns_size = 0;
+	for (unsigned i = 0; i < f->n_columns; i++)
+		f->columns_size += inv_parquet_column_size(&f->columns[i]);
 	return rc;
 }
 
@@ -351,7 +354,6 @@ int inv_parquet_put(struct inv_parquet_file *f, const struct inv_cast *cast,
 	if (inv_batch_add(&f->batch, f->table, cells))
 		return no_memory(err);
 	f->bytes += f->batch.texts.len - before;
-	f->text_bytes += f->batch.texts.len - before;
 	if (++f->rows == INV_PARQUET_GROUP_ROWS ||
 	    f->bytes >= INV_PARQUET_GROUP_BYTES)
 		return write_group(f, err);
@@ -362,11 +364,7 @@ int inv_parquet_put(struct inv_parquet_file *f, const struct inv_cast *cast,
 
 size_t inv_parquet_memory(const struct inv_parquet_file *f)
 {
-	size_t n = inv_batch_size(&f->batch);
-
-	for (unsigned i = 0; i < f->n_columns; i++)
-		n += inv_parquet_column_size(&f->columns[i]);
-	return n;
+	return f->columns_size + inv_batch_size(&f->batch);
 }
 
 int inv_parquet_rest(struct inv_parquet_file *f, struct inv_err *err)
@@ -376,6 +374,7 @@ int inv_parquet_rest(struct inv_parquet_file *f, struct inv_err *err)
 	inv_batch_release(&f->batch);
 	for (unsigned i = 0; i < f->n_columns; i++)
 		inv_parquet_column_release(&f->columns[i]);
+	f->columns_size = 0;
 	return rc;
 }
 

@@ -21,7 +21,6 @@ struct inv_parquet_scratch {
 };
 
 struct inv_parquet_file {
-	uint64_t text_bytes; /* bytes of the texts of all rows so far */
 	/* private */
 	const struct inv_table *table;
 	struct inv_parquet_scratch *scratch;
@@ -30,6 +29,7 @@ struct inv_parquet_file {
 	int64_t off; /* bytes that were written to the file */
 	struct inv_parquet_column *columns;
 	unsigned n_columns;
+	size_t columns_size; /* bytes of memory of all columns */
 	size_t rows, bytes; /* rows, and bytes of their texts, in the current
 			       row group */
 	struct inv_batch batch; /* rows that are not in the columns yet */

@@ -26,10 +26,6 @@
 #define UNKNOWN "__HIVE_DEFAULT_PARTITION__"
 /* The most bytes of the name of a directory. File systems allow 255. */
 #define NAME_LEN 240
-/* After so many bytes of new rows, the memory of all rows is measured. */
-#define MEASURE_EVERY ((size_t)16 << 20)
-/* About the memory of a row without its texts. */
-#define ROW_SIZE 300u
 #define PARTS_MAX 100000u
 
 struct key {
@@ -258,6 +254,7 @@ static int finish_oldest(struct inv_partitions *p, struct inv_err *err)
 	HASH_ITER (hh, p->all, x, next)
 		if (x->used < oldest->used)
 			oldest = x;
+	p->size -= inv_parquet_memory(&oldest->file);
 	rc = inv_parquet_finish(&oldest->file, err);
 	forget(p, oldest);
 	return rc;
@@ -299,26 +296,18 @@ static struct inv_partition *add(struct inv_partitions *p, const struct key *k,
 static int stay_small(struct inv_partitions *p, struct inv_err *err)
 {
 	struct inv_partition *x, *next, *largest;
-	size_t all, most;
 
-	p->since = 0;
-	for (;;) {
-		all = most = 0;
-		largest = NULL;
-		HASH_ITER (hh, p->all, x, next) {
-			size_t n = inv_parquet_memory(&x->file);
-
-			all += n;
-			if (n > most) {
-				most = n;
+	while (p->size > p->memory) {
+		largest = p->all;
+		HASH_ITER (hh, p->all, x, next)
+			if (inv_parquet_memory(&x->file) >
+			    inv_parquet_memory(&largest->file))
 				largest = x;
-			}
-		}
-		if (all <= p->memory || !largest)
-			return 0;
+		p->size -= inv_parquet_memory(&largest->file);
 		if (inv_parquet_rest(&largest->file, err))
 			return err->code;
 	}
+	return 0;
 }
 
 int inv_partitions_put(struct inv_partitions *p, const struct inv_cast *cast,
@@ -327,7 +316,7 @@ int inv_partitions_put(struct inv_partitions *p, const struct inv_cast *cast,
 {
 	struct key k = key_of(p, cast, table, cells);
 	struct inv_partition *x;
-	uint64_t before;
+	size_t before;
 	int rc;
 
 	HASH_FIND(hh, p->all, &k, sizeof(k), x);
@@ -336,12 +325,10 @@ int inv_partitions_put(struct inv_partitions *p, const struct inv_cast *cast,
 	if (!x)
 		return err->code;
 	x->used = ++p->n_rows;
-	before = x->file.text_bytes;
+	before = inv_parquet_memory(&x->file);
 	rc = inv_parquet_put(&x->file, cast, cells, err);
-	p->since += ROW_SIZE + (size_t)(x->file.text_bytes - before);
-	if (!rc && p->since >= MEASURE_EVERY)
-		rc = stay_small(p, err);
-	return rc;
+	p->size += inv_parquet_memory(&x->file) - before;
+	return rc ? rc : stay_small(p, err);
 }
 
 int inv_partitions_finish(struct inv_partitions *p, struct inv_err *err)

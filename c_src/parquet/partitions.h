@@ -41,7 +41,7 @@ struct inv_partitions {
 	struct inv_key_columns columns[INV_TABLE_COUNT];
 	struct inv_partition *all; /* a hash table */
 	uint64_t n_rows;
-	size_t since; /* bytes of rows since the memory was measured */
+	size_t size; /* bytes of memory of the rows of all files */
 };
 
 /* Returns true for the tables that are divided: those whose rows have an id.

@@ -90,7 +90,7 @@ static void pass_over(struct in *in, unsigned type)
 static struct {
 	unsigned files, parts[8];
 	int64_t rows, groups;
-	char paths[8192];
+	char paths[32768];
 } found;
 
 static int read_footer(const char *path, const struct stat *st, int kind,
@@ -276,6 +276,30 @@ static void memory_has_a_bound(void **state)
 	assert_true(found.groups > 4);
 }
 
+/* Rows that wait in the batches of many files go into the columns at about the
+ * same time. The memory does not double then. */
+static void batches_have_a_bound(void **state)
+{
+	struct world *w = start(INV_SINK_BY_NODE);
+	size_t before = mallinfo2().uordblks, most = 0;
+	char node[8];
+
+	(void)state;
+	w->p.memory = (size_t)64 << 20;
+	for (int i = 0; i < 250 * (int)INV_BATCH_ROWS; i++) {
+		struct mallinfo2 now;
+
+		snprintf(node, sizeof(node), "%d@h", i % 250);
+		call(w, process(w, node, strlen(node)), 1, 4000);
+		now = mallinfo2();
+		if (now.uordblks + now.hblkhd > most)
+			most = now.uordblks + now.hblkhd;
+	}
+	finish(w);
+	assert_true(most < before + ((size_t)72 << 20));
+	assert_int_equal(found.rows, 250 * (int)INV_BATCH_ROWS);
+}
+
 /* At most two files may be open. If a third node needs a file, an older file is
  * finished early. Later rows of its node go into a second file. */
 static void files_have_a_bound(void **state)
@@ -322,6 +346,7 @@ int main(void)
 		cmocka_unit_test(each_node_and_hour_has_a_file),
 		cmocka_unit_test(one_key_makes_one_level),
 		cmocka_unit_test(memory_has_a_bound),
+		cmocka_unit_test(batches_have_a_bound),
 		cmocka_unit_test(files_have_a_bound),
 		cmocka_unit_test(any_name_is_a_directory),
 	};
