@@ -31,7 +31,7 @@ void inv_parquet_column_release(struct inv_parquet_column *c)
 /* Makes room for the levels of n more rows. */
 static int more_levels(struct inv_parquet_column *c, size_t n)
 {
-	size_t cap = c->cap_rows ? c->cap_rows * 2 : 4096;
+	size_t cap = c->cap_rows ? c->cap_rows * 2 : 256;
 	uint32_t *more;
 
 	if (n <= c->cap_rows - c->rows)

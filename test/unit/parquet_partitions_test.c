@@ -300,6 +300,24 @@ static void batches_have_a_bound(void **state)
 	assert_int_equal(found.rows, 250 * (int)INV_BATCH_ROWS);
 }
 
+/* Files with few rows take little memory, so that many of them fit, and their row
+ * groups are not small. */
+static void few_rows_take_little_memory(void **state)
+{
+	struct world *w = start(INV_SINK_BY_NODE);
+	char node[8];
+
+	(void)state;
+	w->p.memory = (size_t)16 << 20;
+	for (int i = 0; i < 200 * 200; i++) {
+		snprintf(node, sizeof(node), "%d@h", i % 200);
+		call(w, process(w, node, strlen(node)), 1, 10);
+	}
+	finish(w);
+	assert_int_equal(found.rows, 200 * 200);
+	assert_int_equal(found.groups, 200);
+}
+
 /* At most two files may be open. If a third node needs a file, an older file is
  * finished early. Later rows of its node go into a second file. */
 static void files_have_a_bound(void **state)
@@ -347,6 +365,7 @@ int main(void)
 		cmocka_unit_test(one_key_makes_one_level),
 		cmocka_unit_test(memory_has_a_bound),
 		cmocka_unit_test(batches_have_a_bound),
+		cmocka_unit_test(few_rows_take_little_memory),
 		cmocka_unit_test(files_have_a_bound),
 		cmocka_unit_test(any_name_is_a_directory),
 	};
