@@ -357,7 +357,7 @@ int inv_parquet_put(struct inv_parquet_file *f, const struct inv_cast *cast,
 	if (++f->rows == INV_PARQUET_GROUP_ROWS ||
 	    f->bytes >= INV_PARQUET_GROUP_BYTES)
 		return write_group(f, err);
-	if (f->batch.n == INV_BATCH_ROWS && write_batch(f))
+	if (inv_batch_is_full(&f->batch) && write_batch(f))
 		return no_memory(err);
 	return 0;
 }

@@ -30,7 +30,7 @@ struct inv_parquet_file {
 	struct inv_parquet_column *columns;
 	unsigned n_columns;
 	size_t columns_size; /* bytes of memory of all columns */
-	size_t rows, bytes; /* rows, and bytes of their texts, in the current
+	size_t rows, bytes;  /* rows, and bytes of their texts, in the current
 			       row group */
 	struct inv_batch batch; /* rows that are not in the columns yet */
 	const struct inv_cast *cast;

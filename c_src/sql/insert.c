@@ -226,12 +226,28 @@ static void bind_row(struct inv_inserts *s, enum inv_table_id table,
 static int write_many(struct inv_inserts *s, enum inv_table_id table)
 {
 	struct inv_table_insert *t = &s->tables[table];
+	int rc;
 
 	for (unsigned row = 0; row < INV_INSERT_ROWS; row++)
 		bind_row(s, table, row, t->many,
 			 (int)(row * t->batch.width) + 1, &t->bound[row]);
+	rc = step(s, t->many);
 	inv_batch_reset(&t->batch);
-	return step(s, t->many);
+	return rc;
+}
+
+/* Writes the rows of a batch that has less than INV_INSERT_ROWS. */
+static int write_few(struct inv_inserts *s, enum inv_table_id table)
+{
+	struct inv_table_insert *t = &s->tables[table];
+	int rc = 0;
+
+	for (unsigned row = 0; !rc && row < t->batch.n; row++) {
+		bind_row(s, table, row, t->one, 1, &t->bound[INV_INSERT_ROWS]);
+		rc = step(s, t->one);
+	}
+	inv_batch_reset(&t->batch);
+	return rc;
 }
 
 int inv_inserts_put(struct inv_inserts *s, const struct inv_cast *cast,
@@ -244,23 +260,17 @@ int inv_inserts_put(struct inv_inserts *s, const struct inv_cast *cast,
 		return s->err.code;
 	if (inv_batch_add(b, &inv_tables[table], cells))
 		return inv_err_set(&s->err, INV_ENOMEM, "no memory");
-	return b->n == INV_INSERT_ROWS ? write_many(s, table) : 0;
+	if (b->n == INV_INSERT_ROWS)
+		return write_many(s, table);
+	return inv_batch_is_full(b) ? write_few(s, table) : 0;
 }
 
 int inv_inserts_finish(struct inv_inserts *s, struct inv_err *err)
 {
 	int rc = 0;
 
-	for (unsigned i = 0; i < INV_TABLE_COUNT; i++) {
-		struct inv_table_insert *t = &s->tables[i];
-
-		for (unsigned row = 0; !rc && row < t->batch.n; row++) {
-			bind_row(s, i, row, t->one, 1,
-				 &t->bound[INV_INSERT_ROWS]);
-			rc = step(s, t->one);
-		}
-		inv_batch_reset(&t->batch);
-	}
+	for (unsigned i = 0; !rc && i < INV_TABLE_COUNT; i++)
+		rc = write_few(s, i);
 	if (rc)
 		*err = s->err;
 	return rc;

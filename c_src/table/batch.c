@@ -11,6 +11,14 @@ void inv_batch_release(struct inv_batch *b)
 	inv_buf_release(&b->texts);
 }
 
+void inv_batch_reset(struct inv_batch *b)
+{
+	b->n = 0;
+	if (b->texts.cap > 2 * INV_BATCH_TEXTS)
+		inv_buf_release(&b->texts);
+	inv_buf_reset(&b->texts);
+}
+
 size_t inv_batch_size(const struct inv_batch *b)
 {
 	size_t row = b->width * sizeof(*b->cells);

@@ -2,6 +2,7 @@
 #ifndef INV_TABLE_BATCH_H
 #define INV_TABLE_BATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -12,6 +13,9 @@
  * several rows at a time. A struct of zeros is empty.
  */
 #define INV_BATCH_ROWS 64u
+/* With so many bytes of texts a batch is full, whatever number of rows it has:
+ * large texts are dearer to keep than more rows are worth. */
+#define INV_BATCH_TEXTS ((size_t)64 << 10)
 
 struct inv_batch_cell {
 	uint8_t kind; /* enum inv_cell_kind */
@@ -39,12 +43,13 @@ void inv_batch_release(struct inv_batch *b);
 int inv_batch_add(struct inv_batch *b, const struct inv_table *table,
 		  const struct inv_cell *cells);
 
-/* Makes the batch empty, and keeps its memory. */
-static inline void inv_batch_reset(struct inv_batch *b)
+static inline bool inv_batch_is_full(const struct inv_batch *b)
 {
-	b->n = 0;
-	inv_buf_reset(&b->texts);
+	return b->n == INV_BATCH_ROWS || b->texts.len >= INV_BATCH_TEXTS;
 }
+
+/* Makes the batch empty, and keeps its memory, except that of large texts. */
+void inv_batch_reset(struct inv_batch *b);
 
 /* Returns a cell of a row. The cell of the next row is b->width further. */
 static inline const struct inv_batch_cell *inv_batch_cell(

@@ -197,7 +197,7 @@ static uint32_t process(struct world *w, const char *node, size_t len)
 static void call(struct world *w, uint32_t process, int64_t ts, size_t len)
 {
 	struct inv_cell cells[INV_TABLE_COLUMNS_MAX] = { 0 };
-	static uint8_t args[4096];
+	static uint8_t args[1 << 19];
 
 	cells[INV_CALLS_ID] = (struct inv_cell){ .kind = INV_CELL_INT, .i = 1 };
 	if (ts)
@@ -300,6 +300,23 @@ static void batches_have_a_bound(void **state)
 	assert_int_equal(found.rows, 250 * (int)INV_BATCH_ROWS);
 }
 
+/* Large texts are not kept twice, in the batch and in the column. */
+static void large_texts_are_in_memory_once(void **state)
+{
+	struct world *w = start(INV_SINK_BY_NODE);
+	size_t before = mallinfo2().uordblks;
+	struct mallinfo2 now;
+
+	(void)state;
+	for (unsigned i = 0; i < INV_BATCH_ROWS; i++)
+		call(w, process(w, "a@h", 3), 1, 1 << 19);
+	now = mallinfo2();
+	assert_true(now.uordblks + now.hblkhd < before + ((size_t)80 << 20));
+	finish(w);
+	assert_int_equal(found.groups, 1);
+	assert_int_equal(found.rows, INV_BATCH_ROWS);
+}
+
 /* Files with few rows take little memory, so that many of them fit, and their row
  * groups are not small. */
 static void few_rows_take_little_memory(void **state)
@@ -365,6 +382,7 @@ int main(void)
 		cmocka_unit_test(one_key_makes_one_level),
 		cmocka_unit_test(memory_has_a_bound),
 		cmocka_unit_test(batches_have_a_bound),
+		cmocka_unit_test(large_texts_are_in_memory_once),
 		cmocka_unit_test(few_rows_take_little_memory),
 		cmocka_unit_test(files_have_a_bound),
 		cmocka_unit_test(any_name_is_a_directory),
