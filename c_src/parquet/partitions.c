@@ -340,6 +340,7 @@ int inv_partitions_finish(struct inv_partitions *p, struct inv_err *err)
 		rc = inv_parquet_finish(&x->file, err);
 		if (rc)
 			break;
+		forget(p, x);
 	}
 	return rc;
 }
