@@ -62,6 +62,8 @@ int inv_batch_add(struct inv_batch *b, const struct inv_table *table,
 	to = b->cells + (size_t)b->n * b->width;
 	for (unsigned i = 0; i < b->width; i++)
 		copy(b, &to[i], &cells[i]);
+	if (b->texts.error)
+		return INV_ENOMEM;
 	b->n++;
-	return b->texts.error ? INV_ENOMEM : 0;
+	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/err.h"
 #include "table/batch.h"
 
 #define TABLE INV_TABLE_LOSSES
@@ -99,11 +100,54 @@ static void texts_can_be_empty(void **state)
 	inv_batch_release(&b);
 }
 
+/* A row that does not fit is not in the batch, so nobody reads it. */
+static void a_row_that_does_not_fit_is_not_there(void **state)
+{
+	struct inv_cell cells[INV_TABLE_COLUMNS_MAX] = { 0 };
+	struct inv_batch b = { 0 };
+
+	(void)state;
+	add(&b, 1, 2);
+	cells[INV_LOSSES_REASON].kind = INV_CELL_TEXT;
+	cells[INV_LOSSES_REASON].text.p = (const uint8_t *)"";
+	cells[INV_LOSSES_REASON].text.n = SIZE_MAX;
+	assert_int_equal(inv_batch_add(&b, &inv_tables[TABLE], cells),
+			 INV_ENOMEM);
+	assert_int_equal(b.n, 2);
+	check(&b, 1, 2);
+	inv_batch_release(&b);
+}
+
+static void large_texts_fill_it(void **state)
+{
+	struct inv_cell cells[INV_TABLE_COLUMNS_MAX] = { 0 };
+	static uint8_t text[3 * INV_BATCH_TEXTS];
+	struct inv_batch b = { 0 };
+	size_t empty;
+
+	(void)state;
+	add(&b, 1, 2);
+	empty = inv_batch_size(&b);
+	assert_false(inv_batch_is_full(&b));
+	cells[INV_LOSSES_REASON].kind = INV_CELL_TEXT;
+	cells[INV_LOSSES_REASON].text.p = text;
+	cells[INV_LOSSES_REASON].text.n = sizeof(text);
+	assert_int_equal(inv_batch_add(&b, &inv_tables[TABLE], cells), 0);
+	assert_true(inv_batch_is_full(&b));
+	inv_batch_reset(&b);
+	assert_true(inv_batch_size(&b) <= empty);
+	add(&b, 5, INV_BATCH_ROWS);
+	assert_true(inv_batch_is_full(&b));
+	inv_batch_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_copied),
 		cmocka_unit_test(texts_can_be_empty),
+		cmocka_unit_test(a_row_that_does_not_fit_is_not_there),
+		cmocka_unit_test(large_texts_fill_it),
 	};
 
 	return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
