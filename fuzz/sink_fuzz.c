@@ -1,37 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes one input in the formats of other tools.
+ * Writes one input in any format of the room sink.
  *
  *	byte 0    bit 0: the checksums of the log are corrected first;
- *	          1, 2: the format
+ *	          1, 2, 4, 5: the format
  *	          3: each ended call is shown as a whole
  *	the rest  the file
  *
- * The target checks that protocol buffers consist of whole fields of the
- * format's outermost message, and that the brackets in each line of JSON are
- * balanced.
+ * The target checks that protocol buffers consist of whole fields, which are those
+ * of the format's outermost message; that in the lines of JSON brackets are balanced;
+ * that other text is UTF-8 without control characters except line ends; that records
+ * of etf and packets of ctf are whole.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/utf8.h"
 #include "base/varint.h"
-#include "flow/flow.h"
-#include "log/inputs.h"
-#include "log/merge.h"
-#include "log_repair.h"
-#include "sink/sink.h"
+#include "sink/ctf_stream.h"
+#include "sink/formats.h"
+#include "sink_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
-
-/* Checks the outermost message: each field has number 1, and contains as many
- * bytes as its length says. */
+/* Each field is number 1, and has a length. */
 static void check_fields(const struct inv_buf *b)
 {
 	const uint8_t *p = b->data, *end;
@@ -50,11 +39,19 @@ static void check_fields(const struct inv_buf *b)
 	}
 }
 
+static void check_text(const struct inv_buf *b)
+{
+	CHECK(!b->len || inv_utf8_valid(b->data, b->len));
+	for (size_t i = 0; i < b->len; i++)
+		CHECK(b->data[i] >= ' ' || b->data[i] == '\n');
+}
+
 static void check_lines(const struct inv_buf *b)
 {
 	int depth = 0;
 	bool quoted = false;
 
+	check_text(b);
 	for (size_t i = 0; i < b->len; i++) {
 		uint8_t c = b->data[i];
 
@@ -69,71 +66,123 @@ static void check_lines(const struct inv_buf *b)
 				 (c == ']');
 	}
 	CHECK(!quoted && !depth);
-	CHECK(!b->len || inv_utf8_valid(b->data, b->len));
 }
 
-static void write_items(struct inv_inputs *in, struct inv_sink *s, bool whole)
+/* Each record is a term after its length. */
+static void check_records(const struct inv_buf *b)
 {
-	static const struct inv_flow_opts opts = {
-		.keep = true,
-		.memory = 1 << 16,
-		.request_memory = 1 << 14,
-	};
-	struct inv_item *item;
-	struct inv_flow flow;
-	struct inv_merge m;
+	size_t i = 0, n = 0;
 
-	CHECK(!inv_merge_init(&m, in->feeds, in->n_feeds));
-	CHECK(!inv_flow_init(&flow, &opts));
-	while (!inv_merge_next(&m, &item)) {
-		item = inv_flow_item(&flow, item);
-		CHECK(item);
-		if (item->kind == INV_ITEM_NOTE)
-			continue;
-		if (whole && item->facts && item->facts->call)
-			inv_flow_show_call(&flow);
-		CHECK(!inv_sink_item(s, item));
-		inv_flow_show(&flow, item);
+	while (i < b->len) {
+		CHECK(b->len - i > 5);
+		n = (size_t)b->data[i] << 24 | (size_t)b->data[i + 1] << 16 |
+		    (size_t)b->data[i + 2] << 8 | b->data[i + 3];
+		CHECK(n > 1 && n <= b->len - i - 4 && b->data[i + 4] == 131);
+		i += n + 4;
 	}
-	CHECK(!inv_sink_end(s));
-	inv_flow_release(&flow);
-	inv_merge_release(&m);
+}
+
+static unsigned streams, metadata;
+
+/* The packets of a stream say how long they are, and losses only add up. */
+static int check_stream(const char *path, const struct stat *st, int type,
+			struct FTW *at)
+{
+	uint8_t *p = NULL;
+	uint64_t lost = 0, n, more;
+	FILE *f;
+
+	if (type != FTW_F)
+		return 0;
+	if (!strcmp(path + at->base, "metadata")) {
+		metadata++;
+		return 0;
+	}
+	f = fopen(path, "rb");
+	p = malloc((size_t)st->st_size + 1);
+	CHECK(f && p);
+	CHECK(fread(p, 1, (size_t)st->st_size, f) == (size_t)st->st_size);
+	for (size_t i = 0; i < (size_t)st->st_size; i += n) {
+		uint32_t magic;
+
+		CHECK((size_t)st->st_size - i > 64);
+		memcpy(&magic, p + i, sizeof(magic));
+		memcpy(&n, p + i + 40, sizeof(n));
+		memcpy(&more, p + i + 56, sizeof(more));
+		CHECK(magic == INV_CTF_MAGIC && n % 8 == 0 && more >= lost);
+		lost = more;
+		n /= 8;
+		CHECK(n > 64 && n <= (size_t)st->st_size - i);
+		/* The last string of the packet has an end. */
+		CHECK(memchr(p + i + 64, 0, n - 64));
+	}
+	fclose(f);
+	free(p);
+	streams++;
+	return 0;
+}
+
+static void check_ctf(const struct written *w)
+{
+	CHECK(!w->out.len);
+	streams = metadata = 0;
+	CHECK(!nftw(w->dir, check_stream, 8, FTW_PHYS));
+	CHECK(metadata == 1);
+	CHECK(streams || !w->sum.recorded);
+}
+
+static void look(struct written *w, void *arg)
+{
+	const struct inv_sink_ops *f = w->format;
+
+	(void)arg;
+	if (f == &inv_sink_ctf)
+		check_ctf(w);
+	else if (f == &inv_sink_etf)
+		check_records(&w->out);
+	else if (f == &inv_sink_pprof)
+		CHECK(w->out.len > 20 && w->out.data[0] == 0x1f);
+	else if (f == &inv_sink_perfetto || f == &inv_sink_otlp_proto)
+		check_fields(&w->out);
+	else if (f == &inv_sink_otlp || f == &inv_sink_json ||
+		 f == &inv_sink_speedscope)
+		check_lines(&w->out);
+	else
+		check_text(&w->out);
+}
+
+static const struct inv_sink_ops *const formats[16] = {
+	&inv_sink_perfetto,   &inv_sink_otlp,	 &inv_sink_otlp_proto,
+	&inv_sink_etf,	      &inv_sink_ctf,	 &inv_sink_folded,
+	&inv_sink_speedscope, &inv_sink_pprof,	 &inv_sink_callgrind,
+	&inv_sink_svg,	      &inv_sink_mermaid, &inv_sink_shiviz,
+	&inv_sink_sequence,   &inv_sink_text,	 &inv_sink_json,
+	&inv_sink_classic,
+};
+
+/* Each format of the room is above; sql_sink_fuzz.c has those of helper programs. */
+static void check_formats(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; inv_sinks[i]; i++) {
+		if (inv_sinks[i]->program)
+			continue;
+		n = 0;
+		while (n < 16 && formats[n] != inv_sinks[i])
+			n++;
+		CHECK(n < 16);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const names[] = { "perfetto", "otlp", "otlp-proto",
-					     "perfetto" };
-	static const struct inv_sink_opts opts = { .records = true };
-	struct inv_notices quiet = { 0 };
-	struct inv_buf out = { 0 };
-	const struct inv_sink_ops *format;
-	struct inv_source src;
-	struct inv_inputs in;
-	struct inv_sink *s;
-	uint8_t *copy;
+	struct inv_sink_opts opts = { .records = true, .utc = 1 };
 
+	check_formats();
 	if (size < 2)
 		return 0;
-	copy = malloc(size - 1);
-	CHECK(copy);
-	memcpy(copy, data + 1, size - 1);
-	if (data[0] & 1)
-		repair(copy, size - 1);
-	format = inv_sink_find(names[data[0] >> 1 & 3]);
-	inv_inputs_init(&in, &quiet);
-	CHECK(!inv_source_memory(&src, "w.log", copy, size - 1));
-	(void)inv_inputs_add_source(&in, &src, NULL, NULL);
-	CHECK(!inv_sink_new(&s, format, &opts, &out));
-	if (!inv_inputs_open(&in, NULL))
-		write_items(&in, s, data[0] & 8);
-	if (!strcmp(format->name, "otlp"))
-		check_lines(&out);
-	else
-		check_fields(&out);
-	inv_sink_free(s);
-	inv_inputs_release(&in);
-	inv_buf_release(&out);
-	free(copy);
+	run_sink(formats[(data[0] >> 1 & 3) | (data[0] >> 2 & 12)], &opts,
+		 data + 1, size - 1, data[0] & 1, data[0] & 8, look, NULL);
 	return 0;
 }
