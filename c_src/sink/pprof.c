@@ -30,7 +30,6 @@ enum {
 	LINE_FUNCTION = 1,
 	FUNCTION_ID = 1,
 	FUNCTION_NAME = 2,
-	FUNCTION_SYSTEM_NAME = 3,
 	FUNCTION_FILE = 4,
 };
 
@@ -87,10 +86,11 @@ static void put_function(struct inv_buf *b, const struct inv_paths_name *name)
 	inv_proto_u64(b, LINE_FUNCTION, id);
 	inv_proto_close(b, line);
 	inv_proto_close(b, at);
+	/* There is no system name: if it is the name, pprof takes a name with
+	 * brackets for one of C++, and leaves out what is in them. */
 	at = inv_proto_open(b, PROFILE_FUNCTION);
 	inv_proto_u64(b, FUNCTION_ID, id);
 	inv_proto_u64(b, FUNCTION_NAME, string_of(name));
-	inv_proto_u64(b, FUNCTION_SYSTEM_NAME, string_of(name));
 	if (name->module_len)
 		inv_proto_u64(b, FUNCTION_FILE, string_of(name) + 1);
 	inv_proto_close(b, at);

@@ -56,18 +56,15 @@ else
 fi
 ok 'the costs of functions are the totals' same "$(callgrind_sums)" "$totals"
 
-# pprof is built from its source, which Debian has.
-build_pprof() {
-	env HOME="$dir" GOCACHE="$dir/go" GO111MODULE=off GOFLAGS= GOPATH=/usr/share/gocode \
-		go build -o "$dir/pprof" github.com/google/pprof
-}
 pprof_total() { # SAMPLE_INDEX
 	HOME=$dir ./pprof -raw a.pprof 2>/dev/null |
 		awk -v i="$1" '/^Locations/ { exit } inside && NF > 2 { sub(":", "", $2); s += $i }
 			/^calls/ { inside = 1 } END { print s }'
 }
-if command -v go >/dev/null && [ -d /usr/share/gocode/src/github.com/google/pprof ]; then
-	ok 'pprof is built' works build_pprof
+"$root/test/build-pprof" "$dir" >log 2>&1
+built=$?
+if [ "$built" != 77 ]; then
+	ok 'pprof is built' same "$built" 0
 	ok 'pprof has the same totals' same "$(pprof_total 2) $(pprof_total 1)" "$totals"
 	HOME=$dir ./pprof -top -cum -unit ns a.pprof >out 2>/dev/null
 	ok 'and all time is in the frame of the node' says out " ${folded_ns}ns   100%  $node"

@@ -6,14 +6,16 @@
 -include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
--export([formats_have_all_names/1, formats_have_all_terms/1, pages_in_a_browser/1]).
+-export([formats_have_all_names/1, formats_have_all_terms/1, pprof_has_all_names/1,
+         pages_in_a_browser/1]).
 
 -define(LIB, inviso_trace_lib).
 -define(WORK, inviso_hostile_work).
 
 suite() -> [{timetrap, {minutes, 5}}].
 
-all() -> [formats_have_all_names, formats_have_all_terms, pages_in_a_browser].
+all() ->
+    [formats_have_all_names, formats_have_all_terms, pprof_has_all_names, pages_in_a_browser].
 
 init_per_suite(Config0) ->
     case ?LIB:config(Config0, ["inviso", "inviso_spool", "inviso_tracer.so"]) of
@@ -68,6 +70,34 @@ parsed(Text) ->
         {ok, {_, _, Args}} -> Args;
         {ok, Args} -> Args
     end.
+
+%% pprof shows the names as they were written, and does not take them for names of C++.
+pprof_has_all_names(Config) ->
+    Dir = ?LIB:dir(Config),
+    Build = filename:join(os:getenv("INVISO_ROOT", "."), "test/build-pprof"),
+    case ?LIB:command("/bin/sh", [Build, Dir]) of
+        {77, _} -> {skip, "no golang-github-google-pprof-dev"};
+        {0, _} -> pprof_has_all_names(Config, Dir)
+    end.
+
+pprof_has_all_names(Config, Dir) ->
+    File = ?LIB:name(Config, "hostile.pprof"),
+    {0, _} = ?LIB:command("inviso", ["merge", "-q", "-f", "pprof", "-o", File,
+                                     ?config(log, Config)]),
+    {0, Raw} = ?LIB:command("/usr/bin/env", ["HOME=" ++ Dir, filename:join(Dir, "pprof"),
+                                             "-raw", File]),
+    {match, Places} = re:run(Raw, "^ +[0-9]+: 0x0 M=1 (.*) s=0(?:\\(\\))?$",
+                             [global, multiline, {capture, [1], binary}]),
+    Named = lists:sort([named(P) || [P] <- Places]),
+    Names = lists:sort([{F, F} || N <- ?WORK:names(), F <- [?WORK:function(N)]]),
+    {[], []} = {Names -- Named, Named -- Names}.
+
+%% A name is followed by its file, which is the module, and the line.
+named(Place) ->
+    {ok, [{atom, _, M}, {':', _}, {atom, _, F}, {'/', _}, {integer, _, 1},
+          {atom, _, M}, {':', _}, {integer, _, 0}], _} =
+        erl_scan:string(unicode:characters_to_list(Place)),
+    {M, F}.
 
 %% In a browser the pages show the names as text, and run no script of theirs.
 pages_in_a_browser(Config) ->
