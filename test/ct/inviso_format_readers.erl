@@ -239,7 +239,8 @@ json(Items) ->
     Began = [I || #{<<"tag">> := <<"call">>, <<"module">> := _} = I <- Events],
     Ended = [I || #{<<"end">> := _, <<"self_ns">> := _} = I <- Events],
     Calls = Began ++ decided(Events),
-    Ns = lists:sum([N || #{<<"self_ns">> := N} <- Ended]),
+    %% Profiles leave out a call whose time is uncertain because events were lost.
+    Sure = [I || I <- Ended, maps:get(<<"certain">>, I, true)],
     #{events => length(Events),
       tags => Tags,
       slices => case length(Calls) of
@@ -251,15 +252,17 @@ json(Items) ->
       calls => length(Calls),
       call_events => length(Began),
       ended => length(Ended),
-      self_ns => Ns, ns => Ns,
+      self_ns => self_ns(Ended), ns => self_ns(Sure),
       functions => lists:usort([mfa_of(I) || I <- Calls]),
       called => lists:usort([{M, F} || {M, F, _} <- [mfa_of(I) || I <- Began]]),
       called_or_ended => lists:usort([{M, F} || {M, F, _} <- [mfa_of(I) || I <- Calls]]),
       ended_functions => lists:usort([mfa_of(I) || I <- Ended]),
-      timed => lists:usort([mfa_of(I) || #{<<"self_ns">> := T} = I <- Ended, T > 0]),
+      timed => lists:usort([mfa_of(I) || #{<<"self_ns">> := T} = I <- Sure, T > 0]),
       requests => length(lists:usort([R || #{<<"request">> := R} <- Events])),
       args => fun() -> [list(A) || #{<<"args">> := A} <- Calls] end,
       names => names([N || #{<<"process">> := #{<<"name">> := N}} <- Calls, N =/= null])}.
+
+self_ns(Calls) -> lists:sum([N || #{<<"self_ns">> := N} <- Calls]).
 
 %% Returns the ends of calls of which only the end is recorded.
 decided(Events) ->
