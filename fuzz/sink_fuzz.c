@@ -182,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_formats();
 	if (size < 2)
 		return 0;
-	run_sink(formats[(data[0] >> 1 & 3) | (data[0] >> 2 & 12)], &opts,
-		 data + 1, size - 1, data[0] & 1, data[0] & 8, look, NULL);
+	run_sink(formats[(data[0] >> 1 & 3) | (data[0] >> 2 & 12)], &opts, data,
+		 size, look, NULL);
 	return 0;
 }

@@ -93,34 +93,35 @@ static void sink_to(struct written *w, struct inv_inputs *in,
 	inv_sink_free(s);
 }
 
-/* Writes the input, lets `look' check what was written, and removes it. `corrected':
- * the checksums of the log are corrected first; `whole': each ended call is shown as
- * a whole. */
+/* Writes the input, lets `look' check what was written, and removes it. The first
+ * byte of the input says how: bit 0: the checksums of the log are corrected first;
+ * bit 3: each ended call is shown as a whole. The log follows. */
 static void run_sink(const struct inv_sink_ops *format,
-		     struct inv_sink_opts *opts, const uint8_t *data,
-		     size_t size, bool corrected, bool whole,
-		     void (*look)(struct written *w, void *arg), void *arg)
+		     const struct inv_sink_opts *given, const uint8_t *data,
+		     size_t size, void (*look)(struct written *w, void *arg),
+		     void *arg)
 {
+	struct inv_sink_opts opts = *given;
 	struct written w = { .format = format };
 	struct inv_notices quiet = { 0 };
 	struct inv_paths profile;
 	struct inv_source src;
 	struct inv_inputs in;
-	uint8_t *copy = malloc(size + 1);
+	uint8_t *copy = malloc(size);
 
-	CHECK(copy);
-	memcpy(copy, data, size);
-	if (corrected)
-		repair(copy, size);
+	CHECK(copy && size > 0);
+	memcpy(copy, data + 1, size - 1);
+	if (data[0] & 1)
+		repair(copy, size - 1);
 	if (format->profile) {
 		CHECK(!inv_paths_init(&profile, 20000));
-		opts->profile = &profile;
+		opts.profile = &profile;
 	}
 	inv_inputs_init(&in, &quiet);
-	CHECK(!inv_source_memory(&src, "w.log", copy, size));
+	CHECK(!inv_source_memory(&src, "w.log", copy, size - 1));
 	(void)inv_inputs_add_source(&in, &src, NULL, NULL);
 	if (!inv_inputs_open(&in, NULL)) {
-		sink_to(&w, &in, opts, whole);
+		sink_to(&w, &in, &opts, data[0] & 8);
 		look(&w, arg);
 	}
 	if (w.dir[0])

@@ -115,7 +115,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		opts.into = &db;
 	}
-	run_sink(format, &opts, data + 1, size - 1, data[0] & 1, data[0] & 8,
-		 look, &db);
+	run_sink(format, &opts, data, size, look, &db);
 	return 0;
 }
