@@ -112,8 +112,8 @@
  *	procs     [binary]: all, new, existing, <0.1.2>, a registered name
  *	follow    [spawned | linked]
  *	limits    #{events, bytes, rate, ms}: integers; 0 or absent: no limit.
- *		  Limits also apply while the session is arming; the time ms
- *		  begins just before the session sets the first flag or pattern
+ *		  Limits also apply while the session is arming, that is, sets
+ *		  patterns and flags; the time ms begins just before the first
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
  *		  packet_bytes, buffer_bytes, compress, payload, flush_ms,
  *		  drain_ms, filter (as text), redact (list of texts; the
@@ -212,24 +212,26 @@
  *			otherwise none
  *	log		in mode record or detached a binary, the path of the
  *			log; otherwise none
- *	matched		#{functions, processes, sensitive, system}: numbers.
- *			sensitive counts the processes that cannot be traced,
- *			because they have the process flag `sensitive'. system
- *			counts the kinds of events of the system monitor. With
- *			dry_run the map also has list => [binary], lines for
- *			the user. With seq it also has idle: how many specs
- *			match nothing on this node
+ *	matched		#{functions, processes, sensitive, system}: how many of
+ *			each specs and procs select. sensitive: processes that
+ *			cannot be traced, because they have the process flag
+ *			`sensitive'. system: the kinds of events of the system
+ *			monitor. With dry_run the map also has list =>
+ *			[binary], lines for the user. With seq it also has
+ *			idle: how many specs match nothing on this node
  *	seq		only with seq: #{label, begun, beyond, remote, others,
  *			held}, see inviso-seq(1). The key held is absent before
- *			the session's end, and if the number is unknown
+ *			the session's end. It is also absent if this number is
+ *			unknown
  *	armed		{Done, Total} functions, while arming
  *	notes		[binary]: messages for the user, without duplicates
  *	produced, recorded, dropped, log_bytes	integers
  *	filter		as given; empty: no filter
  *	filtered	integer: events that the filter left out
- *	undecided	integer: events that were recorded because they lack the
- *			data that the filter needs
- *	redacted	integer: values in whose place a mark was recorded
+ *	undecided	integer: events that lack the data that the filter
+ *			needs; they were recorded
+ *	redacted	integer: how many values a redaction rule hid; a mark
+ *			was recorded in the place of each
  *	left_out	integer: calls and ends of calls that were not recorded
  *			because of open_calls; `produced' does not count them
  *	lost		#{Reason :: atom => integer}

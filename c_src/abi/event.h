@@ -79,8 +79,8 @@ enum inv_tag {
 
 /*
  * Events of the VM's system monitor. The VM reports each as {monitor, Tracee,
- * Tag, Payload}. A session records the report as an event with INV_TAG_OTHER,
- * with this tag, tracee and payload.
+ * Tag, Payload}. A session records each report as an event with INV_TAG_OTHER,
+ * which has the tag, the tracee and the payload of the report.
  */
 #define INV_SYSTEM_TAGS(X)                  \
 	X(LONG_GC, "long_gc")               \
@@ -116,11 +116,11 @@ enum inv_ev_flags {
 	INV_EV_CUT = 1u << 6,	/* a term was cut, because of a limit of size or
 				   depth */
 	INV_EV_LIGHT = 1u << 7, /* recorded in light mode (payload => none) */
-	/* The head of a record has INV_EV_CUT and INV_EV_EXTRA, so in the byte
-	 * of the other flags these two bits have other meanings. A mark
-	 * replaces a redacted value: */
+	/* The flags INV_EV_CUT and INV_EV_EXTRA are in the head of a record. So
+	 * in the byte of the other flags, their bits have other meanings. A
+	 * mark replaces a redacted value: */
 	INV_EV_REDACTED = INV_EV_CUT,
-	/* The record describes a whole call, as the next comment says: */
+	/* The record describes a whole call (see the next comment): */
 	INV_EV_WHOLE = INV_EV_EXTRA,
 };
 
@@ -147,10 +147,11 @@ enum inv_ev_flags {
 
 /*
  * A note is a record that inviso itself writes: len, head, delta, kind
- * (varint), and terms. A note is not an event: it has no number in its stream,
- * and is not counted as produced or recorded. A packet contains either events
- * or notes, not both. So a reader that needs only the events of some period can
- * skip all packets with events of other times, and still reads every note.
+ * (varint), and terms. A note is not an event: the events of a stream are
+ * numbered, notes are not; and a note is not counted as produced or recorded. A
+ * packet contains either events or notes. So a reader that needs only the
+ * events of some period can skip all packets with events of other times, and
+ * still reads every note.
  */
 enum inv_note {
 	/* The name of a process or port. Terms: the pid or port, the kind of
@@ -168,30 +169,30 @@ enum inv_note {
 	/* The language of the node. One term, the atom elixir. Without this
 	 * note the language is Erlang */
 	INV_NOTE_LANGUAGE = 4,
-	/* The command has asked the node for the time. Terms: the number of
-	 * the command; the number of the question, from 0; when the command
+	/* The command has asked the node for the time. Terms: a number that
+	 * identifies the command; how many times it had asked before; when it
 	 * sent the previous question; when it got the answer to the previous
 	 * question. These times are in ns of the command's system clock; 0:
 	 * there was no previous question. The node wrote the note of the
 	 * previous question between these two times */
 	INV_NOTE_CLOCK = 5,
-	/* The number of events with one key. The events were counted instead of
-	 * recorded. Terms: the kind of the key (enum inv_count_of), the key,
-	 * and the number since the beginning of the log. A later note of the
-	 * same key replaces this note */
+	/* How many events had one key, for example a function. The events were
+	 * counted and not recorded. Terms: the kind of the key (enum
+	 * inv_count_of), the key, and the count since the beginning of the log.
+	 * A later note of the same key replaces this note */
 	INV_NOTE_COUNT = 6,
-	/* The times of a key's calls. Terms: the kind of the key and the key,
-	 * as in INV_NOTE_COUNT; how many calls have no time; the shortest time,
-	 * the longest time and the sum of all times, in ns. If no call has a
-	 * time, the shortest time is [] */
+	/* How long the calls with one key took. Terms: the kind of the key and
+	 * the key, as in INV_NOTE_COUNT; how many of the calls have no time;
+	 * the shortest time, the longest time and the sum of all times, in ns.
+	 * If no call has a time, the shortest time is [] */
 	INV_NOTE_TIMES = 7,
-	/* A part of a key's histogram. Terms: the kind of the key and the key;
-	 * the number of a block (abi/buckets.h); a list that says for each
-	 * bucket of the block how many times fell into it. Zeros at the end of
-	 * the list are left out */
+	/* A part of the histogram of these times for one key. Terms: the kind
+	 * of the key and the key; the number of a block (abi/buckets.h); a list
+	 * that has for each bucket of the block the count of calls whose time
+	 * is in the bucket. Zeros at the end of the list are left out */
 	INV_NOTE_BUCKETS = 8,
 	/* A sample of the stack of a process. Terms: the pid; flags (enum
-	 * inv_sample_flag); the time for which the sample stands, in ns; how
+	 * inv_sample_flag); how much time the sample represents, in ns; how
 	 * many functions follow; these functions, each {M,F,Arity}, the
 	 * outermost first. With INV_SAMPLE_ON a last term says what the process
 	 * waits for: a pid, a name or {Name,Node} */

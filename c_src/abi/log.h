@@ -101,8 +101,8 @@ enum inv_log_end {
  *
  * An EVENTS body is the packet's definitions (def_len bytes, abi/term.h) and
  * then events (abi/event.h). If the spooler writes one ring packet in several
- * parts, each part is a log packet with the same stream and seq and another
- * ev_off. Each part has all the definitions that it needs.
+ * parts, each part is a log packet. These packets have the same stream and seq,
+ * but each has its own ev_off, and all the definitions that it needs.
  *
  * dropped[] counts lost events since the stream's beginning, by reason. If a
  * count is higher than in the stream's previous packet, the difference is the

@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /*
- * The table of options whose values are numbers or one of two words, with their
- * keys, ranges and defaults. C code includes this file. For Erlang code,
+ * The table of the options whose value is a number, and the table of those
+ * whose value is one of two words. C code includes this file. For Erlang code,
  * tools/options writes include/inviso_options.hrl from this file. `make lint'
- * checks that the .hrl file and the manual agree with this table.
+ * checks that the .hrl file and the manual agree with the tables.
  *
  * If a key ends with bytes, ms or percent, this is the unit of its value.
  * Values of other keys are counts.
@@ -54,8 +54,8 @@
 	/* the most events and bytes that all threads together record */ \
 	X(LIMIT, LIMIT_EVENTS, events, 0, 18446744073709551614, INV_UNSET) \
 	X(LIMIT, LIMIT_BYTES, bytes, 0, 18446744073709551614, INV_UNSET) \
-	/* the tracer stops at this time after it was opened; a session, after \
-	 * it began to arm */ \
+	/* how long after its opening the tracer stops; a session stops this \
+	 * long after it began to set patterns and flags */ \
 	X(LIMIT, LIMIT_MS, ms, 1, 4294967295, INV_UNSET) \
 	/* the most events recorded in one second */ \
 	X(LIMIT, LIMIT_RATE, rate, 1, 4294967295, INV_UNSET) \
@@ -64,9 +64,9 @@
 	X(ROTATE, ROTATE_BYTES, bytes, 1, 1125899906842624, INV_UNSET) \
 	X(ROTATE, ROTATE_MS, ms, 1, 1099511627776, INV_UNSET) \
 	X(ROTATE, ROTATE_COUNT, count, 1, 1000000, INV_UNSET) \
-	/* stop if more processes than this wait in run queues */ \
+	/* the session stops if more processes than this wait in run queues */ \
 	X(PROTECT, RUN_QUEUE, run_queue, 0, 1000000, INV_UNSET) \
-	/* stop if more than this share of the memory is in use */ \
+	/* the session stops if more than this share of memory is in use */ \
 	X(PROTECT, MEMORY_PERCENT, memory_percent, 0, 100, 95) \
 	/* the session ends if its client sends nothing for this long */ \
 	X(SESSION, DEAD_MAN_MS, dead_man_ms, 1, 4294967295, 10000) \

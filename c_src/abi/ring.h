@@ -31,8 +31,8 @@
  *
  * An event that is larger than a packet lies in one of n_large large slots,
  * which all rings share. The thread claims a large slot and writes the event
- * there. Then it commits a packet of its own ring that has no bytes and names
- * the large slot (struct inv_ring_large).
+ * there. Then it commits a packet of its own ring. This packet has no event
+ * bytes, but the number of the large slot (struct inv_ring_large).
  *
  * A letter before a group of fields says which side writes them: (c) the
  * creator, before any other process maps the memory; (p) the ring's producer;
@@ -62,8 +62,9 @@ enum inv_keep {
 };
 
 /*
- * The state of the tracer. The keeper sets it (k); if the keeper is dead, a
- * callback of the VM does. The number only ever increases.
+ * The state of the tracer. The keeper, the tracer's Erlang process, sets it
+ * (k); if the keeper is dead, a callback of the VM sets it. The number never
+ * decreases.
  */
 enum inv_tracer_state {
 	INV_TRACER_OPEN = 1,
@@ -163,8 +164,9 @@ struct inv_ring_ctl {
 	/* (k) */
 	_Alignas(INV_CACHE_LINE) _Atomic uint32_t state;
 	uint32_t pad0;
-	_Atomic uint64_t flush_req; /* number of the newest flush request; the
-				       spooler copies it to flush_done */
+	_Atomic uint64_t flush_req; /* number of the newest flush request; when
+				       the flush is complete, the spooler copies
+				       it to flush_done */
 	_Atomic uint64_t
 		n_anchors; /* how many anchors were taken so far; anchor i, from
 			      0, is stored in anchors[i % INV_N_ANCHORS] */

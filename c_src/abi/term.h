@@ -6,8 +6,8 @@
  * Packed terms: the encoding of terms in event records.
  *
  * A term is a code byte, and then the bytes that the table gives for this code.
- * Elements of a container follow in their order, so that an encoder needs no
- * look-ahead.
+ * The elements of a container follow in their order, so that an encoder can
+ * write each element as it meets it, without look-ahead.
  *
  *   00..3f  integer 0..63
  *   40..7f  dictionary entry 0..63

@@ -100,8 +100,8 @@ void inv_buf_printf(struct inv_buf *b, const char *fmt, ...)
 uint8_t *inv_decimal_u64(uint8_t *w, uint64_t v);
 uint8_t *inv_decimal_i64(uint8_t *w, int64_t v);
 
-/* The texts "00" to "99", one after another, with which a number is written two
- * digits at a time. */
+/* The texts "00" to "99", one after another. With this table, numbers are
+ * written two digits at a time. */
 extern const char inv_decimal_pairs[201];
 
 /* Writes v, at most 99, as two digits. */

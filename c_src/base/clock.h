@@ -6,8 +6,9 @@
 #include <time.h>
 
 /*
- * The clocks of the operating system that C code reads. (Erlang's times come
- * from the VM.) Deadlines are times of the monotonic clock.
+ * Returns the time of a clock of the operating system, in ns. All C code reads
+ * clocks in this way. (Erlang's times come from the VM.) Deadlines are times of
+ * the monotonic clock.
  */
 static inline uint64_t inv_clock_ns(clockid_t clock)
 {
@@ -25,8 +26,8 @@ static inline uint64_t inv_mono_ns(void)
 }
 
 /*
- * The time of inv_mono_ns in ms. Signed, because the time left until a deadline
- * can be negative.
+ * The time of inv_mono_ns in ms. Signed, so that a deadline minus this time is
+ * negative when the deadline has passed.
  */
 static inline int64_t inv_mono_ms(void)
 {

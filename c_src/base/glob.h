@@ -8,8 +8,8 @@
 /*
  * Returns true if the text of len bytes matches the wildcard `glob'. In
  * `glob', a star stands for any number of characters, including none. Takes at
- * most len * strlen(glob) steps, because after a mismatch only the last star is
- * tried again, with one character more.
+ * most len * strlen(glob) steps: after a mismatch, only the last star is tried
+ * again, and then stands for one character more.
  */
 static inline bool inv_glob(const char *glob, const char *text, size_t len)
 {

@@ -33,8 +33,9 @@ struct inv_json {
 	bool more; /* private: the next value needs a comma before it */
 };
 
-/* Writes a comma if one is needed, the key and a colon unless the key is NULL,
- * and `first', the first character of the value, unless `first' is 0. */
+/* Writes what comes before a value: a comma, if needed; the key and a colon, if
+ * key is not NULL; and the first character of the value, if `first' is not 0.
+ */
 INV_HOT void inv_json_lead(struct inv_json *j, const char *key, char first)
 {
 	size_t n = key ? strlen(key) : 0;
@@ -154,8 +155,9 @@ INV_HOT void inv_json_null(struct inv_json *j, const char *key)
 	j->more = true;
 }
 
-/* Copies JSON for a script element of HTML. Escapes each <, because </script>
- * in a string would end the element. (In JSON, < occurs only in strings.) */
+/* Appends the JSON text to `out', for a script element of HTML. Escapes each <,
+ * because </script> in a string would end the element. (In JSON, < occurs only
+ * in strings.) */
 void inv_json_embed(const struct inv_buf *json, struct inv_buf *out);
 
 #endif

@@ -9,15 +9,15 @@
 #define inv_likely(x) __builtin_expect(!!(x), 1)
 #define inv_unlikely(x) __builtin_expect(!!(x), 0)
 
-/* For variables of the NIF that a header declares: code of the NIF then reads
- * their addresses without the global offset table. */
+/* For variables of the NIF that a header declares. The code of the NIF can then
+ * compute their addresses without the global offset table. */
 #define INV_HIDDEN __attribute__((visibility("hidden")))
 
 /*
- * For small functions that run many times for each event. In a large program
- * gcc inlines fewer of them, so the attribute forces it. In the NIF it does
- * not: there they run rarely, and the NIF must be small, because the command
- * sends it to nodes.
+ * For small functions that a program calls many times for each event. In a
+ * large program gcc inlines only some of them, so the attribute forces it to
+ * inline all. The NIF does without the attribute: it calls these functions
+ * rarely, and must be small, because the command sends it to nodes.
  */
 #ifdef INV_IN_VM
 #define INV_HOT static inline

@@ -32,8 +32,8 @@ enum inv_proto_wire {
 };
 
 /*
- * The most bytes of a tag: a field's number, which is below 2^28, and the wire
- * type.
+ * The most bytes of a tag, which consists of a field's number (below 2^28) and
+ * the wire type.
  */
 #define INV_PROTO_TAG_MAX 5
 /* Bytes that inv_proto_open reserves for the length. */
@@ -85,8 +85,8 @@ INV_HOT void inv_proto_double(struct inv_buf *b, uint32_t field, double v)
 	inv_proto_fixed64(b, field, bits);
 }
 
-/* Writes a field of the type bytes. It can also be a string, if the n bytes are
- * UTF-8. */
+/* Writes a field of the type bytes. Also for a field of the type string, if the
+ * n bytes are UTF-8. */
 void inv_proto_bytes(struct inv_buf *b, uint32_t field, const void *p,
 		     size_t n);
 
@@ -111,7 +111,8 @@ INV_HOT size_t inv_proto_open(struct inv_buf *b, uint32_t field)
 	return b->len;
 }
 
-/* Writes the length where inv_proto_open reserved it. */
+/* Closes the part that inv_proto_open opened: writes its length into the bytes
+ * reserved for it. `at' is the result of inv_proto_open. */
 INV_HOT void inv_proto_close(struct inv_buf *b, size_t at)
 {
 	size_t n = b->len - at;

@@ -26,9 +26,9 @@ static void empty(int fd, int depth)
 	_Alignas(struct entry) char buf[4096];
 	bool removed = true;
 
-	/* A read of a directory can skip entries if other entries are removed
-	 * during the read. So the directory is read again until a read has
-	 * removed nothing. */
+	/* If entries are removed while a directory is read, the read can skip
+	 * other entries. So the directory is read again from its start, until a
+	 * whole read has removed nothing. */
 	while (removed) {
 		long n;
 

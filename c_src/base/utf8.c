@@ -52,7 +52,7 @@ bool inv_utf8_valid(const uint8_t *p, size_t len)
 	const uint8_t *end;
 	unsigned n;
 
-	/* If len is 0, p can be NULL, to which nothing may be added. */
+	/* If len is 0, p can be NULL, and C does not define NULL + 0. */
 	if (!len)
 		return true;
 	for (end = p + len; p < end; p += n) {

@@ -9,8 +9,8 @@
 
 /*
  * A trace case: a file with the arguments of `inviso trace' or `inviso record',
- * one on each line. It may have variables, which get their values when it is
- * run.
+ * one on each line. It may have variables, which get their values when the case
+ * is run.
  *
  *	# What a module is called with.          first comment: the summary
  *	record                                   or trace

@@ -7,9 +7,10 @@
 #include "flow/order.h"
 
 /*
- * Reports how the clocks of the nodes differ, as estimates with their
- * intervals, which nodes cannot be compared, and how many events the logical
- * clock moved. If no clocks were compared, both functions write nothing.
+ * Reports three things: how the clocks of the nodes differ (estimates with
+ * their intervals); which nodes cannot be compared; and how many events the
+ * logical clock moved. If no clocks were compared, both functions write
+ * nothing.
  */
 
 /* Appends lines for people, each with the prefix. */

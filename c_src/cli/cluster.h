@@ -40,8 +40,8 @@ struct inv_cluster {
 	struct inv_inbox *in;
 	struct inv_cookie cookie;
 	struct inv_tls *tls; /* NULL: no node uses TLS */
-	bool *plain_used;    /* plain_used[i]: a node had the name i of
-				--plain */
+	bool *plain_used;    /* plain_used[i]: at least one node had the name
+				number i of --plain */
 	struct inv_attach *v;
 	struct inv_notified *notified; /* notified[i] is for the node v[i] */
 	bool notified_cookie; /* the source of a refused cookie was reported */

@@ -19,7 +19,7 @@
  * and of as many waiting processes. */
 #define MOST_STACKS 32
 #define TOP 20
-/* The default limit of the events of traced calls. */
+/* The default limit of the events of traced calls in a second. */
 #define RATE 1000000
 
 enum {

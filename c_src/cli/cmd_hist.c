@@ -17,7 +17,7 @@ enum {
 	OPT_OPEN_CALLS,
 };
 
-/* INV_SPANS_DEPTH in vm/spans.h: how deep a stack of open calls is. */
+/* The maximum depth of a stack of open calls: INV_SPANS_DEPTH in vm/spans.h. */
 #define OPEN_CALLS_MAX 1024
 
 static const struct argp_option options[] = {

@@ -95,8 +95,8 @@ static int failed(struct ms *m)
 }
 
 /*
- * Returns the first later release that accepts the spec, or 0 if none accepts
- * it.
+ * Returns the first release after m->otp that accepts the spec, or 0 if no
+ * later release accepts it.
  */
 static unsigned right_from(struct ms *m, inv_word spec)
 {

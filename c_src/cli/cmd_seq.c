@@ -111,9 +111,9 @@ static void draw(struct seq *s)
 	inv_buf_release(&b);
 }
 
-/* Ends the sessions when enough requests have begun, and all requests that are
- * shown have ended or no event was recorded for idle_ms. Returns after how many
- * ms to check again; -1: when the next answer arrives. */
+/* Ends the sessions if enough requests have begun, and if either all requests
+ * that are shown have ended, or no event was recorded for idle_ms. Returns the
+ * ms after which to check again; -1: when the next answer arrives. */
 static int64_t check(struct seq *s)
 {
 	int64_t now = inv_mono_ms();

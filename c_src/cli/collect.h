@@ -18,7 +18,7 @@
  *	inv_ranking_make(&r, &c.tallies, &c.flow, &opts);
  *	inv_collect_release(&c);
  *
- * c must be all zero before. Start the members before inv_collect_init.
+ * c must be all zero before. Call inv_members_start before inv_collect_init.
  */
 struct inv_collect {
 	struct inv_flow flow;

@@ -42,7 +42,7 @@ static bool wants(void *arg, struct inv_member *m)
 	return true;
 }
 
-/* Adds the items of a member's log that have arrived to the profile. */
+/* Adds to the profile the items of a member's log that have arrived. */
 static void read_feed(struct inv_flame *c, struct inv_feed *feed)
 {
 	struct inv_item *item;

@@ -19,8 +19,8 @@
 struct inv_flame {
 	struct inv_node_opts nodes;
 	struct inv_trace_opts what;
-	struct inv_session_sample sample; /* how samples are taken; only if
-					     there is no SPEC */
+	struct inv_session_sample sample; /* how samples are taken; used only
+					     if there is no SPEC */
 	enum inv_paths_by by;
 	const struct inv_sink_ops *format; /* NULL: text for people */
 	const char *output;		   /* NULL: standard output */

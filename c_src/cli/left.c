@@ -141,8 +141,8 @@ static bool in_room(void *arg, const char *room, int fd)
 	return !s->no_memory && s->out->n < MANY;
 }
 
-/* Returns true if the node name in a record is valid. It must be, because it
- * will be printed and become part of a file name. */
+/* Returns true if the node name in a record is valid. Other names are refused,
+ * because the name will be printed and become part of a file name. */
 static bool is_sound(const char *node)
 {
 	struct inv_node_name name;
@@ -228,7 +228,8 @@ static bool split(char *log, const char **place, const char **room)
 	return true;
 }
 
-/* Moves the recording from the list to *out. */
+/* Moves the recording of this node, in this place and room, from the list to
+ * *out. Returns false if there is none. */
 static bool take(struct inv_lefts *all, struct inv_left *out, const char *node,
 		 const char *place, const char *room)
 {

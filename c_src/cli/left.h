@@ -44,11 +44,12 @@ void inv_lefts_release(struct inv_lefts *l);
 bool inv_left_is_of(const struct inv_left *l, const struct inv_node_name *node);
 
 /*
- * Copies the recording's log to dir/NODE-NAME.log, under the rules of
- * node/part.h. Then, if keep is false and l->ring is NULL, removes the
- * original, and the place if it is empty. Waits up to 8 seconds for a spooler
- * that is completing the log. Returns 0, INV_EIO, INV_ENOMEM, or INV_EBUSY if a
- * spooler or another command is using the log, or if the file exists.
+ * Copies the recording's log to dir/NODE-NAME.log. Until the copy is complete,
+ * its name ends with .part (node/part.h). Then, if keep is false and l->ring is
+ * NULL, removes the original, and the place if it is empty. Waits up to 8
+ * seconds for a spooler that is completing the log. Returns 0, INV_EIO,
+ * INV_ENOMEM, or INV_EBUSY if a spooler or another command is using the log, or
+ * if the file exists.
  */
 int inv_left_copy(const struct inv_left *l, const char *dir, bool keep,
 		  struct inv_err *err);

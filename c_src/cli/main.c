@@ -47,8 +47,8 @@ static const struct inv_cmd *const commands[] = {
 };
 
 /*
- * The code of these formats is above c_src/sink in c_src/LAYERS, so c_src/sink
- * must not include it.
+ * These formats are in folders that are above c_src/sink in c_src/LAYERS, so
+ * the list of formats in c_src/sink must not refer to them.
  */
 static const struct inv_sink_ops *const formats[] = {
 	&inv_sink_parquet,

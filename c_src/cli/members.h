@@ -57,9 +57,10 @@ int inv_members_reach(struct inv_members *ms, struct inv_cluster *c,
 void inv_members_release(struct inv_members *ms);
 
 /*
- * Starts a session on each node, with the node's guard instead of o->guard. A
- * node on which nothing matches is reported, and left out if other nodes match.
- * If one node refuses, ends all sessions. Returns an enum inv_exit.
+ * Starts a session on each node. o->guard is ignored: each session gets the
+ * guard of its node. A node on which nothing matches is reported, and left out
+ * if something matches on another node. If one node refuses, ends all sessions.
+ * Returns an enum inv_exit.
  */
 int inv_members_start(struct inv_members *ms, const struct inv_session_opts *o);
 
@@ -69,8 +70,9 @@ int inv_members_start(struct inv_members *ms, const struct inv_session_opts *o);
  * reports why, and ends all sessions. Returns an enum inv_exit.
  */
 int inv_members_matched(struct inv_members *ms, unsigned n);
-/* Lets the sessions of requests arm, when all have started. Returns an enum
- * inv_exit; after a failure all sessions have ended. */
+/* Call this when all sessions of requests have started: lets them set their
+ * patterns and flags. Returns an enum inv_exit; after a failure all sessions
+ * have ended. */
 int inv_members_begin(struct inv_members *ms);
 
 /*

@@ -337,8 +337,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--format %s needs -o %s",
 				   o->format->name,
 				   o->format->directory ? "DIR" : "FILE");
-		/* inv_merge_opts_times adds times to the filter. choose_view
-		 * must not see these times, so it is called first. */
+		/* choose_view is called first, because it must not see the
+		 * times that inv_merge_opts_times adds to the filter. */
 		choose_view(o, state);
 		if (o->format->binary && !o->output && isatty(STDOUT_FILENO))
 			argp_error(state,

@@ -48,10 +48,10 @@ void inv_node_opts_release(struct inv_node_opts *o);
 bool inv_node_opts_given(const struct inv_node_opts *o);
 
 /*
- * Takes the nodes of the environment variable INVISO_NODE, or the node of
- * RELEASE_NODE, if no node is given.
- * Checks that there is at least one node, and exactly one with --at. If not,
- * ends the program with a usage error.
+ * If no node is given, takes the nodes of the environment variable INVISO_NODE.
+ * If this names no node either, takes the node of RELEASE_NODE. Checks that
+ * there is at least one node, and exactly one with --at. If not, ends the
+ * program with a usage error.
  */
 void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state);
 

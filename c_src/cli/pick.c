@@ -201,8 +201,8 @@ bool inv_pick_test(struct inv_pick *p, const struct inv_item *it)
 		return false;
 	if (one_of_specs(p, it, &ruled))
 		return show_call(it);
-	/* An exit is shown even if its call is not picked: it is also an event
-	 * of its own. */
+	/* The exit of a process is shown even if the call that it ends is not
+	 * picked, because the exit is also an event of its own. */
 	if (ruled && it->ev.tag != INV_TAG_EXIT)
 		return false;
 	return p->all.slow || p->all.failed ? show_call(it) : true;

@@ -35,8 +35,8 @@ struct inv_pick_rule {
 struct inv_pick {
 	struct inv_pick_rule all;
 	struct inv_spec_filter *returns; /* --failed=PATTERN; NULL: none */
-	bool decided; /* the nodes apply these rules, too: a call that a node
-			 has picked is shown without a test */
+	bool decided; /* the nodes test these rules, too: if a node has picked
+			 a call, the command shows the call without a test */
 	uint64_t without_value; /* how many returned values were not recorded */
 	/* private */
 	struct inv_pick_spec *specs; /* SPECs with slow or failed */
@@ -58,14 +58,15 @@ void inv_pick_release(struct inv_pick *p);
 
 /*
  * Adds the actions slow and failed of a SPEC of `inviso trace', if it has any.
- * Returns 0; INV_EINVAL with a message: the time of slow is invalid, or the
- * SPEC records no returns, which the options need; INV_ENOMEM. Other errors in
- * SPEC are left to the node's parser.
+ * Returns 0, INV_ENOMEM, or INV_EINVAL with a message: the time of slow is
+ * invalid, or the SPEC records no returns, which --min-duration and --failed
+ * need. Other errors in SPEC are left to the node's parser.
  */
 int inv_pick_add_spec(struct inv_pick *p, const char *spec,
 		      struct inv_err *err);
 
-/* Returns the rules among the options that the nodes can apply. */
+/* Returns those rules of --min-duration and --failed that the nodes can
+ * apply. */
 struct inv_session_decide inv_pick_decide(const struct inv_pick *p);
 
 /* Returns true if there are rules, so that not all events are shown. */

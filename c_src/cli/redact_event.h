@@ -27,11 +27,11 @@ int inv_redact_events_new(struct inv_redact_events **made,
 void inv_redact_events_free(struct inv_redact_events *r);
 
 /*
- * Replaces the terms of the item, which are valid until the next call. If the
- * terms are invalid, or come from another tool's file, the item becomes a loss,
- * because nothing of it may be shown. If the item is a note that defines a
- * record, from now on the fields of this record are redacted whose names are
- * keys in the rules.
+ * Replaces the terms of the item by redacted terms, which are valid until the
+ * next call. If the item's terms are invalid, or come from another tool's file,
+ * the item becomes a loss, because nothing of it may be shown. If the item is a
+ * note that defines a record, those fields of the record whose names are keys
+ * in the rules are redacted from now on.
  * Returns 0, or INV_ENOMEM or INV_ETOOBIG with a message.
  */
 int inv_redact_item(struct inv_redact_events *r, struct inv_item *it,

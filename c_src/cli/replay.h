@@ -30,7 +30,8 @@ struct inv_replay {
 	uint64_t requests; /* how many requests are shown */
 	uint64_t left_out; /* requests that are not shown: they began beyond
 			    * the limit, or were not sampled */
-	uint64_t late;	   /* events of requests that were printed before */
+	uint64_t late;	   /* events that came after the tree of their request
+			    * was printed */
 	struct inv_summary sum;
 	/* private */
 	struct inv_buf *logs; /* one for each member */

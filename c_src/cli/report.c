@@ -13,8 +13,8 @@ struct sum {
 	uint64_t filtered, undecided;
 	uint64_t redacted; /* how many values were replaced by a mark */
 	uint64_t left_out; /* how many calls the bound on open calls left out */
-	bool decides;	   /* the node of a member decides which calls are
-			      recorded */
+	bool decides;	   /* a node decides at the end of a call whether to
+			      record the call */
 	uint64_t forgotten, unkept, unended, open, without_args;
 	bool by_filter; /* at least one member has a filter */
 	size_t unknown; /* members whose last counts are unknown */

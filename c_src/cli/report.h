@@ -11,7 +11,7 @@
 
 /* Appends "612 events recorded, 12 lost (12 full), 3 came after the limit". */
 void inv_report_put_counts(struct inv_buf *b, const struct inv_member *m);
-/* Appends the sums of these counts over all members. */
+/* Like inv_report_put_counts, with the sums of the counts of all members. */
 void inv_report_put_sum(struct inv_buf *b, const struct inv_members *ms);
 /* Append to the status line: "arming 2 of 7 functions | " while sessions arm;
  * and " | 12s left", the longest remaining time of all sessions. */
@@ -21,8 +21,8 @@ void inv_report_put_left(struct inv_buf *b, const struct inv_members *ms);
  * …". Appends nothing if the session has not stopped. */
 void inv_report_put_why(struct inv_buf *b, const struct inv_member *m);
 /* Appends why the sessions of a command stopped: "interrupted", or the reason
- * of the first session that stopped by itself, after the name of its node if
- * there are several. */
+ * of the first session that stopped by itself. If there are several sessions,
+ * the reason follows the name of the session's node. */
 void inv_report_put_stopped(struct inv_buf *b, const struct inv_members *ms,
 			    bool interrupted);
 

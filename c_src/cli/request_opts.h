@@ -42,8 +42,8 @@ bool inv_request_opts_wants(struct inv_request_opts *o,
 			    const struct inv_item *item);
 
 /*
- * Returns a requested number for which there was no event, or 0 if there was an
- * event for each number.
+ * Returns the number of a request that the user wants to see and of which no
+ * event was read. Returns 0 if there is no such request.
  */
 uint64_t inv_request_opts_missing(const struct inv_request_opts *o);
 

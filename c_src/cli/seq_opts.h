@@ -27,8 +27,8 @@ struct inv_seq_opts {
 	bool any;	   /* one of these options was given */
 };
 
-/* Labels that inviso chooses. C nodes can send labels of at most 28 bits; these
- * labels are the upper part of the positive ones. */
+/* The first and the last of the labels that inviso chooses. C nodes can send
+ * labels of at most 28 bits; inviso chooses among the highest of these. */
 #define INV_SEQ_LABEL_FIRST 0x7000000
 #define INV_SEQ_LABEL_LAST 0x7ffffff
 

@@ -74,8 +74,8 @@ uint64_t inv__tallying_ms(const struct inv_tallying *c)
 	return most;
 }
 
-/* Like inv__tallying_ms, but for the node that has counted for the shortest
- * time, up to its last note, among the nodes that still count. */
+/* Returns the ms for which every node that still counts has counted, up to its
+ * last note: the time of the node that has counted for the shortest time. */
 static uint64_t elapsed_on_all(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;

@@ -9,8 +9,8 @@
 #include "node/name.h"
 #include "node/tls.h"
 
-/* The options of commands for nodes that use TLS distribution; pointers point
- * into argv. */
+/* The options with which commands connect to nodes that use TLS distribution.
+ * Pointers point into argv. */
 struct inv_tls_args {
 	const char *optfile;
 	const char *cert;
@@ -23,7 +23,7 @@ struct inv_tls_args {
 /* The argp of these options. Its input is a struct inv_tls_args. */
 extern const struct argp inv_tls_argp;
 
-/* Returns true if nodes use TLS. */
+/* Returns true if an option says that nodes use TLS. */
 bool inv_tls_args_given(const struct inv_tls_args *a);
 /* Ends the program with a usage error if the options contradict each other. */
 void inv_tls_args_check(const struct inv_tls_args *a, struct argp_state *state);

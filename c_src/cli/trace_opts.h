@@ -72,7 +72,7 @@ void inv_trace_opts_release(struct inv_trace_opts *o);
 void inv_trace_opts_session(const struct inv_trace_opts *o,
 			    struct inv_session_opts *out);
 
-/* Returns true if at least one SPEC has an action, which may be count or
+/* Returns true if at least one SPEC has an action. This action can be count or
  * time. */
 bool inv_trace_opts_count(const struct inv_trace_opts *o);
 

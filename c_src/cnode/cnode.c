@@ -22,8 +22,8 @@
 	 INVISO_CNODE_MONOTONIC)
 
 /*
- * The counters are those of a process in the document of seq_trace: `clock' is
- * curr_cnt, and `last' is prev_cnt.
+ * A C node has the counters that seq_trace's documentation describes for a
+ * process: `clock' is curr_cnt, and `last' is prev_cnt.
  */
 struct inviso_cnode {
 	bool traced; /* the C node holds a token */
@@ -155,7 +155,8 @@ void inviso_cnode_received(struct inviso_cnode *c, erlang_msg *msg,
 {
 	if (!c)
 		return;
-	/* The sender of a token is a pid, and no pid has an empty node. */
+	/* A token contains the pid of its sender, whose node is never empty. So
+	 * an empty node means that the message came without a token. */
 	if (is_message(msg)) {
 		c->traced = msg->token.from.node[0] != '\0';
 		if (c->traced)

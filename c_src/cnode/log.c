@@ -20,9 +20,9 @@
 /* Space for the packets that end a log. */
 #define SPARE 4096u
 
-/* After a packet, but at most once in LOOK_NS, an anchor is written if the wall
- * clock was set, so that it has moved by at least SAME_NS, or if the last
- * anchor is QUIET_NS old. */
+/* After a packet, but at most once in LOOK_NS, the clocks are read. An anchor
+ * is written if the wall clock was set (it has moved by at least SAME_NS
+ * against the events' clock), or if the last anchor is QUIET_NS old. */
 #define LOOK_NS 1000000000u
 #define QUIET_NS 60000000000u
 #define SAME_NS 1000000

@@ -16,8 +16,8 @@
  * the caller asks.
  */
 struct inv_cnode_log {
-	uint64_t recorded; /* events in the file, and in memory, which will be
-			      written */
+	uint64_t recorded; /* events in the file, plus events in memory that
+			      will be written */
 	uint64_t dropped[INV_LOSS_COUNT];
 	uint32_t pending;   /* how many recorded events are still in memory */
 	uint64_t max_bytes; /* the most bytes of the file; 0: no limit */

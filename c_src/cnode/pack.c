@@ -10,15 +10,15 @@
 
 #include "base/varint.h"
 
-/* A message has at most INV_PACK_BYTES / 3 definitions, because each has at
- * least 3 bytes, which count against INV_PACK_BYTES. An event adds a few small
- * terms to its message. */
+/* A message has at most INV_PACK_BYTES / 3 definitions, because each definition
+ * takes at least 3 of the INV_PACK_BYTES bytes that a message may have. Besides
+ * its message, an event has only a few small terms. */
 #define DEFS_MAX (2 * INV_PACK_DEFS_FULL)
 #define SLOTS (2 * DEFS_MAX)
 _Static_assert(INV_PACK_BYTES / 3 + 64 < INV_PACK_DEFS_FULL, "room for a term");
 
-/* If there are more nodes, nodes get new numbers, and old numbers are not used
- * again. */
+/* If there are more nodes than this, all nodes get new numbers. The old numbers
+ * are not used again. */
 #define NODES_MAX 1024u
 #define NODE_SLOTS (2 * NODES_MAX)
 
@@ -175,7 +175,8 @@ static uint32_t define(struct inv_pack *p, enum inv_def kind,
 	return number_of(p, off);
 }
 
-/* Makes *b a buffer of two numbers in `room', which needs no release. */
+/* Writes two numbers to `room', and makes *b a buffer of these bytes, which
+ * needs no release. */
 static void two_numbers(struct inv_buf *b, uint8_t room[2 * INV_VARINT_MAX],
 			uint64_t first, const uint64_t *second)
 {
@@ -219,8 +220,8 @@ static struct inv_pack_node *find_node(struct inv_pack *p, uint64_t hash)
 
 /*
  * Returns the number of a node in pids, the X in <X.1.0>: 0 for this node.
- * Another node gets a number, which it keeps in the whole log. Also defines the
- * number in this packet.
+ * Another node gets a number, which it keeps in the whole log (but see
+ * NODES_MAX). Also defines the number in this packet.
  */
 static uint64_t node_number(struct inv_pack *p, const void *name, size_t len,
 			    uint32_t creation)

@@ -170,8 +170,8 @@ void inv_call_return_to(struct inv_message *m, uint32_t mask)
 
 	mask &= inv_sessions_local();
 	/*
-	 * If a call was recorded, its return is reported even if the process
-	 * has no flag `call' any more.
+	 * If a call was recorded on the shadow stack, its return is reported
+	 * even if the process has no flag `call' any more.
 	 */
 	if (t && inv_sessions_have_callers())
 		mask = inv_chain_return(inv_tracee_chain(t),

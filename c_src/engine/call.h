@@ -10,7 +10,7 @@
 /*
  * Sends the event of a call to those sessions of `mask' that want it. Runs in
  * the thread of the calling process. `mask' must be the sessions that trace
- * calls of this process; for a meta traced call, all sessions.
+ * calls of this process; for a meta traced call, it must be all sessions.
  */
 void inv_call_begin(struct inv_message *m, struct inv_verdict *v,
 		    uint32_t mask);

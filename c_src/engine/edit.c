@@ -9,7 +9,7 @@
 #include "engine/session.h"
 #include "engine/tracee.h"
 
-/* These bound the time of one call of a NIF: changed/1 returns at most
+/* Two bounds for the time of one call of a NIF: changed/1 returns at most
  * CHANGED_MAX processes, and vacate/2 clears at most VACATED_MAX entries. */
 #define CHANGED_MAX 64
 #define VACATED_MAX 32768

@@ -42,8 +42,8 @@ ERL_NIF_TERM inv_engine_changed(ErlNifEnv *env, int argc,
 
 /*
  * vacate(Slot, From) -> Next | 0: removes the slot's session from a number of
- * entries of the table, from index From on. Call it again with Next; 0 means
- * that the end of the table was reached
+ * entries of the table of tracees, from index From on. Call it again with Next;
+ * 0 means that the end of the table was reached
  */
 ERL_NIF_TERM inv_engine_vacate(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[]);
@@ -53,8 +53,8 @@ ERL_NIF_TERM inv_engine_vacate(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_know(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 /*
- * unknown(New, Profile) -> ok: sets the profile of tracees without an entry;
- * New is new_processes or new_ports
+ * unknown(New, Profile) -> ok: sets the profile of tracees without an entry:
+ * that of processes if New is new_processes, that of ports if New is new_ports
  *
  * unknown(New) -> Profile: returns this profile
  */
@@ -71,7 +71,8 @@ ERL_NIF_TERM inv_engine_quiet(ErlNifEnv *env, int argc,
  * calls, and whether match specs report the caller (engine/session.h) */
 ERL_NIF_TERM inv_engine_calls(ErlNifEnv *env, int argc,
 			      const ERL_NIF_TERM argv[]);
-/* lost() -> tuple with the count of each enum inv_shortage, in order */
+/* lost() -> tuple that says how often each shortage of enum inv_shortage has
+ * happened, in the order of the enum */
 ERL_NIF_TERM inv_engine_lost(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 

@@ -163,8 +163,9 @@ static bool is_own(const struct inv_message *m)
 }
 
 /*
- * Sends getting_linked for the link event `link'. The VM does not report it,
- * because the process to which `link' links was not traced before.
+ * Sends the event getting_linked that belongs to the event `link'. The VM does
+ * not report getting_linked, because the process at the other end of the link
+ * was not traced before.
  */
 static void tell_linked(const struct inv_message *link)
 {

@@ -5,10 +5,10 @@
 #include <erl_nif.h>
 
 /*
- * The callbacks of the engine's tracer module. For the VM this is the only
- * tracer; the tracers of sessions are known only to the engine. The callbacks
- * find the sessions that want an event, and send each session's tracer the
- * message that it would get if there were no other sessions.
+ * The callbacks of the engine's tracer module. For the VM this module is the
+ * only tracer; the tracers of sessions are known only to the engine. The
+ * callbacks find the sessions that want an event, and send each session's
+ * tracer the message that it would get if there were no other sessions.
  *
  * The callbacks themselves take no lock and allocate no memory; but when they
  * send a message, the VM takes locks and allocates memory. Their work is

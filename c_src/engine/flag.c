@@ -52,7 +52,7 @@ static const struct known known[] = {
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
 /*
- * The tags in a hash table with open addressing. The lowest six bits of an
+ * A hash table of the tags, with open addressing. The lowest six bits of an
  * atom's term are the type tag; the number of the atom is above them.
  */
 #define PLACES 128

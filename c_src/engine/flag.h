@@ -44,8 +44,8 @@ enum inv_flag {
 /* The set of all flags, as bits. */
 #define INV_FLAGS_ALL ((UINT32_C(1) << INV_FLAGS) - 1)
 
-/* The kinds of events that the engine handles differently. Events with other
- * tags are INV_KIND_OTHER. */
+/* The kinds of events that the engine handles in ways of their own. Events with
+ * other tags are INV_KIND_OTHER. */
 enum inv_kind {
 	INV_KIND_OTHER,
 	INV_KIND_CALL,

@@ -58,7 +58,7 @@ bool inv_held_is_start(uint32_t tracer)
 }
 
 /* Tells the tracers of the sessions in mask that the call is left out because
- * of another tracer; they count it. */
+ * of another tracer. These tracers then count the call. */
 static void leave_out(uint32_t mask, ERL_NIF_TERM process)
 {
 	for (; mask != 0; mask &= mask - 1) {

@@ -14,8 +14,8 @@
  * VM runs one match spec for all sessions, which adds one frame to the
  * process's stack for all of them. So if one session's tracer holds a process,
  * the calls are left out for all sessions. The tracers of the other sessions
- * count them as left out; a tracer that is a process or port does not learn of
- * them.
+ * count these calls as left out; a tracer that is a process or port does not
+ * learn of them.
  *
  * Call these functions in a callback for the process.
  */

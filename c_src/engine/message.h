@@ -37,7 +37,9 @@ struct inv_message {
 
 void inv_messages_init(ErlNifEnv *env);
 
-/* Returns true if the flag of the session in `slot' applies to the event. */
+/* Returns true if the session in `slot' has set the flag on the tracee. Flags
+ * do not apply to a meta traced call: the result is then true only for
+ * INV_FLAG_TIMESTAMP. */
 static inline bool inv_message_has(const struct inv_message *m,
 				   enum inv_flag flag, uint32_t slot)
 {

@@ -22,7 +22,8 @@
  * Only the server writes notes.
  */
 struct inv_note {
-	_Atomic ERL_NIF_TERM module; /* 0: the entry is free; written last */
+	_Atomic ERL_NIF_TERM module; /* 0: the entry is free; written after the
+					other fields */
 	ERL_NIF_TERM name;
 	unsigned arity;
 	_Atomic bool plain;

@@ -213,7 +213,8 @@ static uint32_t passing(const struct inv_profile *p, enum inv_flag flag)
 	return p->sessions[flag] | p->sessions[flag + 1];
 }
 
-/* Clears `flag' and the next flag in enum inv_flag for these sessions. */
+/* Clears `flag' and the next flag in enum inv_flag for the sessions in the
+ * mask. */
 static void done(struct inv_profile *p, enum inv_flag flag, uint32_t sessions)
 {
 	p->sessions[flag] &= ~sessions;
@@ -250,9 +251,9 @@ static uint32_t find_child(uint32_t number, uint32_t new)
 }
 
 /*
- * The result also depends on the profile of new processes, which can change. So
- * the cache has both: the result, and the profile of new processes with which
- * it was computed.
+ * The result depends not only on `number', but also on the profile of new
+ * processes, which can change. So the cache has both: the result, and the
+ * profile of new processes with which it was computed.
  */
 uint32_t inv_profile_child(uint32_t number)
 {

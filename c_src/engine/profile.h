@@ -46,8 +46,9 @@ struct inv_edit {
 	uint32_t slot;
 	uint32_t clear;
 	uint32_t set;
-	uint16_t tracer; /* the tracer's number; INV_ENGINE_TRACER_AS_IT_IS
-			    does not change it */
+	uint16_t tracer; /* number of the tracer to set;
+			    INV_ENGINE_TRACER_AS_IT_IS: the tracer stays the
+			    same */
 #define INV_ENGINE_TRACER_AS_IT_IS UINT16_MAX
 };
 

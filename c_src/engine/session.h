@@ -21,9 +21,10 @@
  * mask does not mean this session.
  */
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer);
-/* Marks the slot's session, until it is closed: it begins requests of
- * sequential traces, so the engine asks its tracer before each call
- * (inv_held_starts). inv_sessions_starting returns the marked sessions. */
+/* Marks the slot's session until the session is closed. A marked session begins
+ * requests of sequential traces. So before each call the engine asks the
+ * session's tracer whether the call may begin one (inv_held_starts).
+ * inv_sessions_starting returns the marked sessions. */
 void inv_session_starts(uint32_t slot);
 uint32_t inv_sessions_starting(void);
 void inv_session_close(uint32_t slot);

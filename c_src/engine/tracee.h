@@ -66,7 +66,7 @@ struct inv_tracee {
 	_Atomic uint64_t linked_by;
 };
 
-/* Makes tables for as many processes and ports.  Returns 0, or -1 if memory is
+/* Makes tables for this many processes and ports. Returns 0, or -1 if memory is
  * exhausted. */
 int inv_tracees_init(uint64_t processes, uint64_t ports);
 void inv_tracees_end(void);
@@ -98,7 +98,7 @@ void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected);
 /* Returns the sessions whose flags the process may get by a link. */
 uint32_t inv_tracee_expected(ERL_NIF_TERM id);
 
-/* Returns the number of the tracee's profile, at first 0. */
+/* Returns the number of the tracee's profile, which is 0 at first. */
 uint32_t inv_tracee_profile(const struct inv_tracee *t);
 /* Like inv_tracee_profile, for a tracee that may have no entry in the table. */
 uint32_t inv_tracee_profile_of(ERL_NIF_TERM id);
@@ -148,9 +148,9 @@ bool inv_tracee_mark(const struct inv_tracee *t);
 unsigned inv_tracees_take_marked(ERL_NIF_TERM *ids, unsigned max);
 
 /*
- * Return the process's shadow stacks: t->frames, and t->chain. If t->cut or
- * t->chain_cut is set, they empty the stack first. Call these functions only in
- * a trace callback for the process.
+ * These functions return the process's shadow stacks t->frames and t->chain. If
+ * t->cut (or t->chain_cut) is set, the function empties the stack first. Call
+ * them only in a trace callback for the process.
  */
 struct inv_frames *inv_tracee_frames(struct inv_tracee *t);
 struct inv_frames *inv_tracee_chain(struct inv_tracee *t);

@@ -33,12 +33,12 @@ struct inv_engine_tracer {
 	_Atomic int kind;     /* written after the other fields */
 	_Atomic bool lost;    /* inv_engine_tracer_lost has sent its message */
 	_Atomic bool missed;  /* a call was meta traced after the tracer died */
-	ERL_NIF_TERM term;    /* the pid or port, if it is one */
-	struct inv_ours ours; /* the tracer of inviso_tracer, if it is one */
+	ERL_NIF_TERM term;    /* the tracer's pid or port, if it has one */
+	struct inv_ours ours; /* for a tracer of inviso_tracer */
 };
 
-/* Store a tracer under a number. The first function is for a process or port,
- * the second for a tracer of inviso_tracer. */
+/* inv_engine_tracer_open stores a process or port as the tracer with this
+ * number, inv_engine_tracer_open_ours a tracer of inviso_tracer. */
 void inv_engine_tracer_open(ErlNifEnv *env, uint32_t number, ERL_NIF_TERM term);
 void inv_engine_tracer_open_ours(uint32_t number, const struct inv_ours *ours);
 void inv_engine_tracer_close(uint32_t number);

@@ -38,8 +38,8 @@ void inv_ours_end(void);
 void inv_ours_init(ErlNifEnv *env);
 
 /*
- * Passes the event to the tracer. Its form depends on the flags of the session
- * in `slot', as in inv_message_send.
+ * Passes the event to the tracer. The event's form depends on the flags of the
+ * session in `slot', as in inv_message_send.
  */
 enum inv_tracer_took inv_ours_take(const struct inv_ours *o,
 				   struct inv_message *m, uint32_t slot,

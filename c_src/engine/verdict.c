@@ -14,7 +14,8 @@ void inv_verdict_init(ErlNifEnv *env)
 	am_true = enif_make_atom(env, "true");
 }
 
-/* Reads the first element: Sessions, or the tuple of five (verdict.h). */
+/* Reads the first element of the match spec's result: Sessions, or a tuple of
+ * five elements (verdict.h). */
 static bool read_sessions(ErlNifEnv *env, ERL_NIF_TERM term,
 			  struct inv_verdict *v)
 {

@@ -9,7 +9,7 @@
 /* The most bytes of a collector's message that are shown. */
 #define TEXT_MAX 300u
 
-/* The numbers of the fields, by message. */
+/* The field numbers of each protobuf message. */
 enum {
 	RESPONSE_PARTIAL = 1,
 	PARTIAL_REJECTED = 1,

@@ -13,9 +13,9 @@
 
 /* What a collector answered. */
 struct inv_answer {
-	uint64_t rejected;   /* spans that it did not accept */
-	struct inv_buf text; /* its message for people, without control
-				characters; empty: none */
+	uint64_t rejected;   /* spans that the collector did not accept */
+	struct inv_buf text; /* the collector's message for people, without
+				control characters; empty: none */
 };
 
 /*

@@ -46,8 +46,8 @@ struct inv_sender {
 	char text[CURL_ERROR_SIZE];
 };
 
-/* All fields of *s except retry_ms and quiet must be 0. Release it in any
- * case. */
+/* All fields of *s except retry_ms and quiet must be 0. Call inv_sender_release
+ * also after a failure. */
 int inv_sender_init(struct inv_sender *s, const struct inv_target *target,
 		    struct inv_err *err);
 void inv_sender_release(struct inv_sender *s);

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "sink/otlp_span.h"
 
-/* A line of the head of an HTTP request, "Key: Value". */
+/* A header line of an HTTP request, "Key: Value". */
 struct inv_target_header {
 	char *line;
 	size_t key_len;
@@ -52,7 +52,8 @@ int inv_target_url(struct inv_target *t, const char *url, struct inv_err *err);
 int inv_target_header(struct inv_target *t, const char *pair,
 		      struct inv_err *err);
 
-/* Returns -1 if the text is neither "gzip" nor "none". */
+/* Sets whether requests are compressed. Returns 0, or -1 if the text is neither
+ * "gzip" nor "none". */
 int inv_target_compression(struct inv_target *t, const char *text);
 
 /*

@@ -8,8 +8,8 @@
  * without a call cost little even in a deep recursion. */
 #define SEARCHED 4096u
 #define FIRST_CAP 8u
-/* The memory of copies beyond this is freed when a process has no open
- * calls. */
+/* If a process has no open calls, and its buffer of copies is larger than this,
+ * the buffer is freed when the next call is added. */
 #define KEPT_COPIES (64u * 1024)
 
 void inv_calls_release(struct inv_calls *calls)
@@ -94,8 +94,8 @@ uint32_t inv_calls_remove(struct inv_calls *calls, uint64_t mfa, uint64_t item)
 	return gone;
 }
 
-/* Also frees unused memory. Otherwise the arrays would double each time they
- * are full. */
+/* Removes the outer half of the calls, and frees unused memory: otherwise the
+ * arrays would double each time they are full. */
 uint32_t inv_calls_halve(struct inv_calls *calls)
 {
 	uint32_t gone = calls->n - calls->n / 2;

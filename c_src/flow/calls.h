@@ -59,9 +59,9 @@ static inline size_t inv_calls_size(const struct inv_calls *calls)
 struct inv_open_call *inv_calls_push(struct inv_calls *calls);
 
 /*
- * A call that has ended. Its copy stays valid until the next inv_calls_push. So
- * do the removed calls inside it: v[depth + 1] to v[depth + inside] of struct
- * inv_calls.
+ * A call that has ended. The copy of its event stays valid until the next
+ * inv_calls_push. So do the removed calls that were inside it: v[depth + 1] to
+ * v[depth + inside] of struct inv_calls.
  */
 struct inv_ended_call {
 	struct inv_open_call call;
@@ -78,8 +78,8 @@ struct inv_open_call *inv_calls_find(const struct inv_calls *calls,
 void inv_calls_end(struct inv_calls *calls, struct inv_open_call *call,
 		   int64_t end_ns, struct inv_ended_call *ended);
 
-/* Removes the open calls of mfa that began before the item with this number.
- * Returns how many were removed. */
+/* Removes the open calls of mfa that began before the item with the number
+ * `item'. Returns how many were removed. */
 uint32_t inv_calls_remove(struct inv_calls *calls, uint64_t mfa, uint64_t item);
 
 /* Removes the outer half of the calls. Returns how many were removed. */

@@ -172,8 +172,8 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 	    (s->within && !h.received))
 		return 0;
 	other = find(c, &h);
-	/* A message within a node says nothing about clocks. Its send event can
-	 * have been kept, because a send to an alias does not say on which node
+	/* A message within a node says nothing about clocks. Drop its send
+	 * event if it was kept: a send to an alias does not say on which node
 	 * the receiver is. */
 	if (s->within) {
 		if (other)
@@ -182,8 +182,8 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 	}
 	if (!other)
 		return keep(c, &h);
-	/* Two events of the same kind: the serial was used twice, so it gives
-	 * no bound. */
+	/* Two send events or two receive events: the serial was used twice, so
+	 * it gives no bound. */
 	if (other->received == h.received)
 		return 0;
 	rc = h.received ?
@@ -434,8 +434,9 @@ int64_t inv_clocks_correct(struct inv_clocks *c, uint32_t node, int64_t ts_ns)
 	return ts_ns;
 }
 
-/* Adds a bound to the sum of the bounds before it. `none' is the value of an
- * unknown bound, and of a sum that would exceed all bounds. */
+/* Adds a bound to the sum of the bounds before it. Returns `none', which is the
+ * value of an unknown bound, if one of the two is unknown or if the sum is too
+ * large. */
 static int64_t add_bound(int64_t sum, int64_t bound, int64_t none)
 {
 	if (sum == none || bound == none)

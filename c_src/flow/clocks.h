@@ -28,7 +28,8 @@
  * Clocks that agree with all messages are not corrected.
  */
 #define INV_CLOCKS_NODES 256u
-/* At most this many commands are compared with the nodes that they asked. */
+/* The clocks of at most this many commands are compared with those of the nodes
+ * that they asked. */
 #define INV_CLOCKS_COMMANDS 8u
 
 struct inv_clock_node {
@@ -40,7 +41,7 @@ struct inv_clock_node {
 	uint32_t next;
 	struct inv_offset offset; /* how far the clock of `next' is ahead of
 				     this node's clock */
-	bool agrees;		  /* the interval always has 0 in it: the two
+	bool agrees;		  /* 0 is in the interval at all times: the two
 				     clocks agree */
 	int64_t first_ns;
 	int64_t last_ns;
@@ -58,9 +59,9 @@ struct inv_clocks {
 	uint32_t n;
 	struct inv_clock_node *nodes; /* nodes[i] is the node with the number
 					 i */
-	uint64_t forgotten; /* messages that were forgotten: only one event of
-			     * each was read, and too many such messages were
-			     * kept */
+	uint64_t forgotten; /* messages of which only the send event or only
+			     * the receive event was read, and which were
+			     * dropped, because too many were kept */
 	/* private */
 	uint32_t n_all; /* nodes, and commands after them */
 	int64_t commands[INV_CLOCKS_COMMANDS]; /* the commands' numbers

@@ -18,7 +18,7 @@ enum inv_call_end {
 	INV_CALL_EXIT, /* the process exited in the call */
 };
 
-/* A call that an event ended. */
+/* A call that has ended, as the event of its end shows it. */
 struct inv_call {
 	enum inv_call_end end;
 	uint64_t item;	     /* the number of the item with the call's event,
@@ -49,7 +49,7 @@ struct inv_call {
 
 struct inv_flow;
 
-/* Facts from notes about the terms of a node. */
+/* Facts from a node's notes that decide how the node's terms are printed. */
 struct inv_manner {
 	struct inv_fields *fields; /* names of fields of records; NULL: none */
 	bool elixir;		   /* Elixir runs on the node */
@@ -71,8 +71,8 @@ struct inv_facts {
 	/* The name that the tracee had before the event; len 0: no name is
 	 * known. */
 	struct inv_process_name name;
-	/* True: sinks show the whole call as one entry, instead of its end.
-	 * Then call->event is not NULL. */
+	/* True: instead of the call's end, sinks show the whole call as one
+	 * entry. Then call->event is not NULL. */
 	bool whole;
 	const struct inv_cause *cause; /* the cause of a seq_trace event; NULL:
 				        * it is another event */

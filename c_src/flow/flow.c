@@ -206,8 +206,9 @@ static uint32_t missed_max(const struct inv_flow_function *x)
 }
 
 /* Remembers that the function has returned. If its returns counted as not
- * traced until now, its latest calls were not added to the open calls, so the
- * older calls that are there do not belong to this return. */
+ * traced until now, its latest calls were not added to the open calls. Then
+ * older calls of the function that are still open calls do not belong to this
+ * return. */
 static struct inv_flow_function *returns(struct inv_flow *f,
 					 const struct inv_node *node,
 					 uint64_t mfa)
@@ -410,8 +411,8 @@ static void set_whole(struct inv_flow *f, const struct inv_item *it,
 			f, it, p, f->call.mfa ? f->call.mfa : &f->mfa);
 }
 
-/* Handles a call that only the record of its end contains. Adds its time to the
- * calls inside the open call around it. */
+/* Handles a call that only the record of its end contains. Adds its duration to
+ * inner_ns of the open call around it. */
 static void ended_whole(struct inv_flow *f, const struct inv_item *it,
 			struct inv_process *p, enum inv_call_end end)
 {
@@ -718,7 +719,7 @@ static int call_event(struct inv_flow *f, const struct inv_item *it,
 	return 0;
 }
 
-/* Keeps the process's name for the facts, because the event changes it. */
+/* Copies the process's name for the facts before the event changes the name. */
 static void hold_name(struct inv_flow *f)
 {
 	if (f->facts.name.len)
@@ -872,7 +873,8 @@ static int derive(struct inv_flow *f, struct inv_item *it)
 		return sequential(f, it);
 	if (inv_unlikely(it->ev.ms_result) && begins(f, it))
 		return INV_ENOMEM;
-	/* Only the flow needs the call, so it is removed from the event. */
+	/* Only the flow needs the call that the record of its end contains, so
+	 * this call is removed from the event. */
 	if (inv_unlikely(it->ev.whole)) {
 		it->ev.whole = inv_whole_read(&f->whole, f->cursor, &it->ev);
 		if (it->ev.whole)
@@ -943,8 +945,8 @@ static int note(struct inv_flow *f, const struct inv_item *it)
 	}
 }
 
-/* Remembers that the node has lost events. If a cause is missing later, it can
- * be one of them. */
+/* Remembers that the node has lost events: a cause that is missing later can be
+ * one of the lost events. */
 static int lose_causes(struct inv_flow *f, const struct inv_item *it)
 {
 	struct inv_request_node *n =

@@ -49,9 +49,10 @@ struct inv_flow_opts {
 
 struct inv_flow_feed {
 	bool begun; /* the feed has returned an item */
-	/* `marks': the calls of the log have marks (INV_NOTE_ENDS). `no_marks':
-	 * a note has said that marks end. Notes can be read out of order, so
-	 * after this note all notes that marks begin are ignored. */
+	/* `marks': the call events of the log have marks, which say whether the
+	 * VM will report the call's end (INV_NOTE_ENDS). `no_marks': a note has
+	 * said that marks have no meaning any more. Notes can be read out of
+	 * order: after this note, a note that marks begin is ignored. */
 	bool marks;
 	bool no_marks;
 	bool named; /* its log has notes with names of processes */
@@ -169,7 +170,8 @@ void inv_flow_profile(struct inv_flow *f, const struct inv_item *it);
 const struct inv_sampling_sums *inv_flow_sampling(const struct inv_flow *f,
 						  const struct inv_node *node);
 
-/* Makes sinks show the call that the current item has ended as one entry. */
+/* If the current item has ended a call whose event was kept, makes sinks show
+ * the whole call as one entry, instead of its end. */
 void inv_flow_show_call(struct inv_flow *f);
 
 /*

@@ -35,8 +35,8 @@ static size_t before_at(const char *name)
 	return at && at > name ? (size_t)(at - name) : strlen(name);
 }
 
-/* Shortens the name of the node that was added last to the part before @, if no
- * other node has the same part. */
+/* Shortens the name of the newest node to the part before @, if no other node
+ * has the same part. */
 static void shorten_node(struct inv_hops *h)
 {
 	struct inv_hop_node *added = &h->nodes[h->n_nodes - 1];
@@ -199,8 +199,8 @@ void inv_hops_free_processes(struct inv_hops *h)
 		free_process(h->processes[i]);
 	for (uint32_t i = 0; i < h->n_nodes; i++)
 		free(h->nodes[i].name);
-	/* inv_hops_grown finds the size of these arrays by their number of
-	 * elements, so arrays without elements must be freed. */
+	/* inv_hops_grown computes how much memory these arrays have from their
+	 * number of elements, so arrays without elements must be freed. */
 	free(h->processes);
 	free(h->nodes);
 	h->processes = NULL;

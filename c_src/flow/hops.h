@@ -59,8 +59,8 @@ struct inv_hop {
 	/* inv_hops_finish sets the fields from here to critical_ns. */
 	bool critical;	     /* the hop is on the critical path of its
 				request */
-	uint32_t skipped;    /* how many hops between it and its parent were
-				removed */
+	uint32_t skipped;    /* how many hops between this hop and its parent
+				were removed */
 	uint32_t filtered;   /* only in a root: how many hops of its tree were
 				removed, because no filter selects them */
 	int64_t critical_ns; /* only in a root: duration of the critical path */
@@ -86,11 +86,11 @@ struct inv_hop {
 			   * message or printed the text; 0: it was not
 			   * recorded */
 	uint64_t receive_id;
-	uint64_t last_id; /* id of the last event of its turn */
+	uint64_t last_id; /* id of the last event of the hop's turn */
 	int64_t sent_ns;
 	int64_t received_ns; /* for a beginning: the time of the request's
 			      * first event */
-	int64_t last_ns;     /* time of the last event of its turn */
+	int64_t last_ns;     /* time of the last event of the hop's turn */
 	size_t text;	     /* the message, or the function of a spawn, for
 			inv_hops_text */
 	size_t to_text;
@@ -195,9 +195,9 @@ uint32_t inv_hops_find(const struct inv_hops *h, uint64_t id);
  * nothing, the path ends with the last event of the request.
  *
  * Then removes the hops without a selected event (`context' in facts.h), and
- * the processes that no other hop has. The new parent of a remaining hop is its
- * nearest remaining ancestor. A root remains if at least one hop of its tree
- * does. Removing hops changes no times and no critical paths.
+ * the processes that no remaining hop has. The new parent of a remaining hop is
+ * its nearest remaining ancestor. A root remains if at least one hop of its
+ * tree remains. Removing hops changes no times and no critical paths.
  */
 int inv_hops_finish(struct inv_hops *h);
 

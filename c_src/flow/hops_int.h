@@ -6,7 +6,7 @@
 #include "flow/seq.h"
 #include "term/cursor.h"
 
-/* Declarations that the files of hops.h share. */
+/* Declarations shared by the .c files that implement flow/hops.h. */
 
 /* Returns true if the bound of the memory is reached. */
 bool inv_hops_full(const struct inv_hops *h);
@@ -50,9 +50,9 @@ size_t inv__hops_end_text(struct inv_hops *h, size_t from);
 size_t inv__hops_put_token(struct inv_hops *h, const struct inv_token *tok,
 			   const struct inv_print_opts *o);
 
-/* `number' has an element for each process. Removes the processes whose element
- * is INV_HOP_NONE, and sets the other elements to the new numbers. Afterwards
- * no process can be added or found. */
+/* Removes and renumbers processes. `number' has an element for each process.
+ * Removes the processes whose element is INV_HOP_NONE, and sets the other
+ * elements to the new numbers. Afterwards no process can be added or found. */
 void inv_hops_number_processes(struct inv_hops *h, uint32_t *number);
 
 #endif

@@ -49,7 +49,7 @@ void inv_labels_release(struct inv_labels *l)
 	free_all(&l->requests);
 }
 
-/* Takes the label out of the table. */
+/* Removes the label with this key from the table, and returns it, or NULL. */
 static struct inv_label *take(struct inv_label **table, uint64_t key)
 {
 	struct inv_label *x;

@@ -62,7 +62,8 @@ static void thin_out(struct inv_offset *o)
 			}
 		}
 		o->n_bounds = n;
-		/* The two bounds of a span can have changed places. */
+		/* A tighter bound takes the place of an earlier one, so the two
+		 * bounds of a span can be in the wrong order. */
 		sort(o);
 	}
 }

@@ -32,7 +32,7 @@
 #define INV_OFFSET_TIME_MAX (INT64_C(1) << 62)
 #define INV_OFFSET_MAX (INT64_C(1) << 60)
 /* At most this many bounds are kept. If there are more, only the tightest of
- * several close bounds is kept. */
+ * several bounds with close times is kept. */
 #define INV_OFFSET_BOUNDS 65536u
 
 struct inv_offset_bound {
@@ -93,7 +93,7 @@ void inv_offset_at(struct inv_offset *o, int64_t at, int64_t *low,
  * returns 0 if 0 is in the interval, and otherwise this bound. */
 int64_t inv_offset_middle(int64_t low, int64_t high);
 
-/* Returns true if the interval always has 0 in it: the clocks agree. */
+/* Returns true if 0 is in the interval at all times: the clocks agree. */
 bool inv_offset_agrees(const struct inv_offset *o);
 
 /* Returns the average width of the interval; INV_OFFSET_NONE: it has no upper

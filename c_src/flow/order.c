@@ -49,7 +49,7 @@ static int resume(struct inv_order *o, struct inv_order_wait *w, bool given_up)
 	return inv_merge_resume(o->merge, w->feed);
 }
 
-/* Ends the wait of each log whose send event has come. */
+/* Ends the wait of each log that waits for a send event which has come. */
 static int check_sent(struct inv_order *o)
 {
 	int rc = 0;
@@ -63,9 +63,9 @@ static int check_sent(struct inv_order *o)
 	return rc;
 }
 
-/* Ends the wait of each log whose send event can no longer come, because the
- * logs of the sender's node have ended. If a log of that node waits itself, it
- * has not ended. */
+/* Ends the wait of each log that waits for a send event which can no longer
+ * come, because the logs of the sender's node have ended. A log of that node
+ * which waits itself has not ended. */
 static int check_ended(struct inv_order *o)
 {
 	int rc = 0;

@@ -35,7 +35,7 @@ struct inv_paths_entry {
 	} key;
 	bool stored;
 	bool marked;
-	/* Sums of the frames below this frame that were evicted. */
+	/* Sums of those frames below this frame that were evicted. */
 	uint64_t others_count;
 	uint64_t others_ns;
 	UT_hash_handle hh;

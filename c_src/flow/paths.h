@@ -14,10 +14,10 @@
  * above it called, or a text in parentheses. A frame has a count of its calls,
  * and the time that was spent in it, without the frames below it.
  *
- * Times come from recorded calls and from samples of stacks. The frame of an
- * open call is kept. Memory is bounded: when the bound is reached, frames with
- * little time and without open calls become part of the frame above them, which
- * shows them as "(others)". So the totals do not change.
+ * Times come from recorded calls and from samples of stacks. Memory is bounded:
+ * when the bound is reached, frames with little time are evicted. They become
+ * part of the frame above them, which shows them as "(others)". So the totals
+ * do not change. Frames of open calls are never evicted.
  *
  * 	f = inv_paths_enter(&p, inv_paths_root(&p), &mfa, elixir);
  * 	inv_paths_add(&p, f, 1, self_ns);
@@ -74,8 +74,8 @@ struct inv_paths_word;
 struct inv_paths {
 	enum inv_paths_by by;
 	size_t most; /* how much memory the frames may take, in bytes */
-	/* Calls inv_paths_mark for each frame that a caller keeps. NULL: no
-	 * frame is kept. */
+	/* Calls inv_paths_mark for each frame that must not be evicted, because
+	 * a caller has a pointer to it. NULL: every frame can be evicted. */
 	void (*mark)(void *arg);
 	void *mark_arg;
 	bool sampled; /* samples of stacks were added */
@@ -107,8 +107,8 @@ struct inv_paths_frame *inv_paths_root(const struct inv_paths *p);
  * is new. If `above' is a frame of the same function, return `above': VMs
  * report a tail call as a call inside the caller, so a loop would become a path
  * with one frame for each call. The pointer stays valid if `mark' marks it.
- * Return NULL if memory is exhausted, if all frames are kept, or if `above' is
- * NULL.
+ * Return NULL if memory is exhausted, if no frame can be evicted, or if `above'
+ * is NULL.
  */
 struct inv_paths_frame *inv_paths_enter(struct inv_paths *p,
 					struct inv_paths_frame *above,
@@ -124,7 +124,8 @@ struct inv_paths_frame *inv_paths_enter_text(struct inv_paths *p,
 void inv_paths_add(struct inv_paths *p, struct inv_paths_frame *f,
 		   uint64_t count, int64_t ns);
 
-/* Keeps the frame. Call this only in `mark'. Does nothing if f is NULL. */
+/* Says that the frame must not be evicted. Call this only in `mark'. Does
+ * nothing if f is NULL. */
 void inv_paths_mark(struct inv_paths_frame *f);
 
 /* Sorts frames by name, adds the frames "(others)", and adds up totals.

@@ -60,8 +60,8 @@ struct inv_process *inv_processes_get(struct inv_processes *ps,
 /* Forgets a process that has ended. */
 void inv_processes_drop(struct inv_processes *ps, struct inv_process *p);
 /* Call this when a process begins. Forgets all facts about an earlier process
- * with the same pid. Keeps a name from an early note: it is the new
- * process's. */
+ * with the same pid. Keeps a name from an early note (inv_process_note_name),
+ * because it is the name of the new process. */
 void inv_processes_renew(struct inv_processes *ps, struct inv_process *p);
 /* Forgets all processes of a node. */
 void inv_processes_drop_node(struct inv_processes *ps, uint32_t node);
@@ -102,9 +102,9 @@ struct inv_process *inv_processes_next(const struct inv_processes *ps,
 void inv_process_note_name(struct inv_processes *ps, struct inv_process *p,
 			   const void *text, size_t len,
 			   enum inv_note_name kind, bool early);
-/* Returns true if the process has no name, and inv_process_set_awaited was not
- * called. That function says that no name came in time, or that the process has
- * none. */
+/* inv_process_awaits_name returns true if the process has no name, unless
+ * inv_process_set_awaited was called: it says that no name came in time, or
+ * that the process has none. */
 bool inv_process_awaits_name(const struct inv_process *p);
 void inv_process_set_awaited(struct inv_process *p);
 /* Call this when the process has unregistered its name. */

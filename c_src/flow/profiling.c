@@ -73,8 +73,9 @@ static void add(struct inv_paths *p, struct inv_paths_frame *frame,
 		p->unsure++;
 }
 
-/* The process has exited, which ends all its open calls. A decided call is not
- * one of them. */
+/* The process has exited, which ends all its open calls: adds the open calls
+ * around f->call to the profile. If only the record of its end contains f->call
+ * (decided), f->call is no open call itself. */
 static void add_around(struct inv_flow *f, const struct inv_item *it)
 {
 	const struct inv_calls *calls = inv_process_calls(f->exited);

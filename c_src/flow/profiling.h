@@ -8,8 +8,8 @@
  * (flow/paths.h). Only the flow uses this header. */
 
 /*
- * Returns the frame of a call of mfa in p, inside the open calls. Returns NULL if
- * there is no memory for the frame.
+ * Returns the frame of a call of mfa by the process p, below the frame of p's
+ * innermost open call. Returns NULL if there is no memory for the frame.
  */
 struct inv_paths_frame *inv_profiling_enter(struct inv_flow *f,
 					    const struct inv_item *it,

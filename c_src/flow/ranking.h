@@ -60,7 +60,7 @@ struct inv_rank {
 	 * is no process. */
 	char *name;
 	uint64_t processes; /* if `kinds' is set: how many were added up */
-	uint64_t n;	    /* events, or calls with and without time */
+	uint64_t n; /* events; or calls, with those whose time is unknown */
 	const struct inv_histogram *times; /* NULL: calls were counted, not
 					      timed */
 	uint64_t quantiles[INV_QUANTILES];

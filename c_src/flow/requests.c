@@ -111,9 +111,10 @@ static const struct inv_turn *only_turn(struct inv_party *p, uint64_t label,
 }
 
 /*
- * The send event of a received message is missing. Finds an earlier event of
- * the same turn of the sender, as the cause. If events were lost, finds none: a
- * turn that was found could be another turn, which began with an equal serial.
+ * The send event of a received message is missing. Takes an earlier event of
+ * the turn in which the message was sent as the cause. If events of the
+ * sender's node were lost, finds no cause: a turn with the right serial could
+ * be another turn, which began with an equal serial.
  */
 static void received_orphan(struct inv_requests *r, const struct inv_seq *s,
 			    struct inv_cause *cause)
@@ -177,9 +178,9 @@ static bool has_received(struct inv_party *p)
 }
 
 /*
- * Finds the cause of an event of p, if Prev is not the serial of a message with
- * this label that p received. If no cause is found, the event begins a request,
- * or its cause is missing.
+ * Finds the cause of an event of p whose Prev is not the serial of a message
+ * with this label that p received. If no cause is found, the event begins a
+ * request, or its cause is missing.
  */
 static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 			struct inv_party *p, struct inv_cause *cause)
@@ -188,7 +189,8 @@ static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 	struct inv_sent *x;
 
 	if (orphan == INV_ORPHAN_LOST) {
-		/* Certain only if it is the first event of its process. */
+		/* It is certain that the event has no cause only if it is the
+		 * first event of its process. */
 		cause->certain = !s->prev && s->cur == p->clock + 1;
 		if (!cause->certain)
 			cause->orphan = orphan;
@@ -211,8 +213,9 @@ static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 	 * recorded. */
 }
 
-/* The VM's counters have reached their maximum, so messages have equal
- * serials: the process's last message is taken as the cause. */
+/* If Prev is at least this, the VM's counters have reached their maximum, and
+ * messages have equal serials. Then the last message that the process received
+ * is taken as the cause. */
 #define SERIAL_END (UINT64_C(1) << 55)
 
 static struct inv_turn *turn_at_end(struct inv_party *p,
@@ -288,7 +291,7 @@ static void add_to_turn(struct inv_requests *r, struct inv_party *p,
 	const struct inv_origin o = { cause->cause, cause->request };
 	bool received = s->kind == INV_SEQ_RECEIVE;
 
-	/* A process that sends a smaller number was reset by
+	/* If a process sends with a smaller serial than before, it was reset by
 	 * seq_trace:reset_trace(). */
 	if (!received || s->cur > p->clock)
 		p->clock = s->cur;

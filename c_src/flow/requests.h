@@ -30,7 +30,8 @@ enum inv_orphan {
 				 before the event */
 };
 
-/* Returns the word for users, or NULL for INV_ORPHAN_NOT. */
+/* Returns the word that users see for this reason, or NULL for
+ * INV_ORPHAN_NOT. */
 const char *inv_orphan_text(enum inv_orphan orphan);
 
 struct inv_cause {
@@ -115,9 +116,9 @@ bool inv_requests_sent(const struct inv_requests *r,
 		       const struct inv_seq *receive, int64_t *ts_ns);
 
 /*
- * Later events of the process do not follow from its earlier events: the next
- * event of the process begins a request, unless the process receives a message
- * first. Returns 0 or INV_ENOMEM.
+ * Call this if later events of the process do not follow from its earlier
+ * events. Then the next event of the process begins a request, unless the
+ * process receives a message first. Returns 0 or INV_ENOMEM.
  */
 int inv_requests_begin(struct inv_requests *r, uint64_t process);
 
@@ -125,8 +126,9 @@ int inv_requests_begin(struct inv_requests *r, uint64_t process);
 int inv_requests_add(struct inv_requests *r, const struct inv_seq *s,
 		     struct inv_cause *cause);
 
-/* Call it if the event that was added last is shown. Then this event is the
- * cause of the events that follow from it; otherwise they get its own cause. */
+/* Call this if the event that was added last is shown. Then the event is the
+ * cause of the events that follow from it. Otherwise the cause of these events
+ * is the cause of the event that is not shown. */
 void inv_requests_show(struct inv_requests *r);
 
 /* Returns how many messages were sent and not received so far. */

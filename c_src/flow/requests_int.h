@@ -83,11 +83,11 @@ struct inv_sent {
 				     messages, the latest time */
 	enum inv_seq_signal signal;
 	bool stored;
-	bool by_to;	 /* the message is also in the table by receiver */
+	bool by_to;	 /* the message is also in the table by `to' */
 	bool repeated;	 /* several messages had this key */
-	uint32_t more;	 /* further messages with the same key */
-	uint32_t others; /* further messages that are equal in inv_sent_to_key;
-			  * the table by receiver has only the first */
+	uint32_t more;	 /* how many further messages have the same key */
+	uint32_t others; /* how many further messages have the same `to'; the
+			  * table by `to' has only the first message */
 	UT_hash_handle hh;
 	UT_hash_handle hh_to;
 };

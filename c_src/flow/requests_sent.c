@@ -34,8 +34,8 @@ struct inv_sent *inv__sent_find_to(const struct inv_requests *r, uint64_t label,
 	return x;
 }
 
-/* Adds x to the table by receiver. If an earlier message has an equal key, only
- * counts x there. */
+/* Adds x to the table by `to'. If an earlier message in this table has an equal
+ * key, only counts x in `others' of that message. */
 static int add_sent_to(struct inv_requests *r, struct inv_sent *x)
 {
 	struct inv_sent *other =

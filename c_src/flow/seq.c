@@ -106,7 +106,8 @@ uint64_t inv__seq_token(const struct inv_item *it, const struct inv_token *tok)
 	case INV_TOK_END:
 		return inv__seq_mix(h, tok->of);
 	default:
-		/* A list has no further fields: its length can be unknown. */
+		/* Of a list only the kind is hashed, because its length can be
+		 * unknown. */
 		return inv__seq_mix(h, 0);
 	}
 }
@@ -223,7 +224,7 @@ bool inv__seq_to(struct inv_seq *s, const struct inv_item *it,
 		s->within = node == s->from_node;
 	} else if (tok->kind == INV_TOK_PORT && s->kind == INV_SEQ_SEND)
 		s->signal = INV_SIGNAL_PORT;
-	/* The receiver of a spawn on another node is the node's name. */
+	/* In a spawn on another node, the receiver is the node's name. */
 	else if (tok->kind == INV_TOK_ATOM && s->kind == INV_SEQ_SEND &&
 		 memchr(tok->bytes, '@', tok->len))
 		s->signal = INV_SIGNAL_SPAWN_ARGS;

@@ -63,9 +63,9 @@ uint64_t inv_seq_home(const struct inv_node *node);
 uint64_t inv_seq_pid(const struct inv_item *it, const struct inv_token *tok);
 
 /*
- * Reads the item's event, whose tag is seq_trace, with c, whose state does not
- * matter. Returns false if the event is not of seq_trace, or was cut; then *s
- * is undefined.
+ * Reads the item's event, which has the tag seq_trace, with the cursor c. The
+ * state of c does not matter. Returns false if the event has other terms than
+ * an event of seq_trace, or was cut; then *s is undefined.
  */
 bool inv_seq_read(struct inv_seq *s, struct inv_cursor *c,
 		  const struct inv_item *it);

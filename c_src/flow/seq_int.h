@@ -17,7 +17,7 @@ static inline uint64_t inv__seq_mix(uint64_t h, uint64_t x)
 	return h ^ h >> 32;
 }
 
-/* Returns a hash of n numbers, for tables. */
+/* Returns a hash of n 64-bit numbers, for hash tables. */
 static inline unsigned inv__seq_bucket(const void *numbers, size_t n)
 {
 	uint64_t h = 0, x;
@@ -34,22 +34,23 @@ static inline unsigned inv__seq_bucket(const void *numbers, size_t n)
  * of this kind has. */
 uint64_t inv__seq_token(const struct inv_item *it, const struct inv_token *tok);
 
-/* Set the kind, the sender and the receiver in *s, each from the first token of
- * its term. Return false if the event is not an event of seq_trace. */
+/* These functions set the kind, the sender and the receiver in *s. tok is the
+ * first token of the term. They return false if an event of seq_trace cannot
+ * have such a term. */
 bool inv__seq_kind(struct inv_seq *s, const struct inv_token *tok);
 bool inv__seq_from(struct inv_seq *s, const struct inv_item *it,
 		   const struct inv_token *tok);
 bool inv__seq_to(struct inv_seq *s, const struct inv_item *it,
 		 const struct inv_token *tok);
 
-/* Like inv_seq_read, for an event with any terms and encoding. */
+/* Like inv_seq_read, for all kinds of terms, in all encodings. */
 bool inv__seq_terms(struct inv_seq *s, struct inv_cursor *c,
 		    const struct inv_item *it);
 
 /*
- * Like inv__seq_terms, for packed events with simple terms, and several times
- * faster. Returns false if the event has other terms, or is invalid: then *s is
- * undefined.
+ * Like inv__seq_terms, but several times faster, and only for events with
+ * simple terms in inviso's own encoding. Returns false for all other events and
+ * for invalid ones: then *s is undefined.
  */
 bool inv__seq_packed(struct inv_seq *s, const struct inv_item *it);
 

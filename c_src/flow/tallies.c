@@ -25,7 +25,7 @@ struct inv_tally_entry {
 	bool stored;
 	size_t id_len;
 	/* The key of the hash table: the number of the node (4 bytes), enum
-	 * inv_count_of (1 byte), the counted key as Erlang prints it, with a 0,
+	 * inv_count_of (1 byte), the counted key as Erlang prints it, a byte 0,
 	 * and the measure unless it is NULL. */
 	char id[];
 };

@@ -27,7 +27,7 @@ struct inv_tallies {
 	bool timed;
 };
 
-/* A count of a key of a node. */
+/* What one node has counted for one key, such as a function or a process. */
 struct inv_tallied {
 	const struct inv_node *node;
 	const char *key; /* as Erlang prints it; empty for INV_COUNT_TOTAL,

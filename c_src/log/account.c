@@ -38,7 +38,8 @@ static void counters(struct inv_account *a, const uint64_t *dropped,
 	}
 }
 
-/* Accounts for n events that were recorded but are missing in the log. */
+/* Accounts for n events that were recorded but are missing in the log: they are
+ * unreadable, or were in files that rotation deleted. */
 static void absent(struct inv_account *a, uint64_t n, bool rotated,
 		   struct inv_loss_list *out)
 {

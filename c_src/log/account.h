@@ -13,19 +13,19 @@
  * exactly once.
  *
  * A loss can be visible in two places: packets and totals have loss counters,
- * one for each reason, and the events' numbers can have gaps. An event had a
- * number already if it was overwritten in the ring, if it could not be written
- * to the log, or if it was damaged. So these losses are visible in both places,
- * and the increase of their three counters explains a gap or a part of it. The
- * events of a gap that the counters do not explain were recorded, but their
- * packets cannot be read.
+ * one for each reason, and the events' numbers can have gaps. Losses of three
+ * reasons are visible in both places, because the lost events had numbers
+ * already: events that were overwritten in the ring, that could not be written
+ * to the log, or that were damaged. So the increase of these three counters
+ * explains a gap or a part of it. The events of a gap that the counters do not
+ * explain were recorded, but their packets cannot be read.
  */
 struct inv_account {
 	uint64_t next_event; /* number of the first event that is not accounted
 				for yet */
 	uint64_t known[INV_LOSS_COUNT]; /* losses reported so far */
-	uint64_t credit;   /* reported losses that leave a gap in the numbers,
-			      which was not seen yet */
+	uint64_t credit;   /* losses that were reported, and whose gap in the
+			      numbers was not seen yet */
 	uint64_t recorded; /* events that were recorded: events that were read,
 			      that are unreadable, or that are in files that
 			      rotation deleted */
@@ -66,8 +66,8 @@ static inline void inv_account_read(struct inv_account *a, uint64_t n)
 void inv_account_unreadable(struct inv_account *a, uint64_t n,
 			    struct inv_loss_list *out);
 
-/* Adds the losses that the stream's totals show, and that were not reported
- * yet, to *out. `rotated' is as for inv_account_packet. */
+/* Adds to *out the losses that the stream's totals show and that were not
+ * reported yet. `rotated' is as for inv_account_packet. */
 void inv_account_totals(struct inv_account *a, const struct inv_log_totals *t,
 			bool rotated, struct inv_loss_list *out);
 

@@ -30,10 +30,11 @@ static bool read_anchor(struct inv_clock *c, struct inv_anchor *a)
 }
 
 /*
- * Returns by how much the offset drifted in each ns, if it was `from' and then,
- * `passed' ns later, `to'. Returns 0 if the offset jumped. Erlang's clock runs
- * at most 1 % faster or slower, so a drift of more than 2 % counts as a jump.
- * One millisecond more is allowed, because anchors can be close to each other.
+ * Returns by how much the offset between the clocks grew in each ns, while it
+ * changed from `from' to `to' in `passed' ns. Returns 0 if the offset jumped.
+ * Erlang's clock runs at most 1 % faster or slower, so a change of more than
+ * 2 % counts as a jump. One millisecond more is allowed, because anchors can be
+ * close to each other.
  */
 static double slope(uint64_t passed, int64_t from, int64_t to)
 {

@@ -8,8 +8,9 @@
 #include "abi/log.h"
 
 /*
- * Converts times of a log's events, which are of the monotonic clock, to
- * Erlang's times. An anchor gives the offset between the clocks at one moment.
+ * Converts the times of a log's events to Erlang's times. The events have times
+ * of the monotonic clock. An anchor gives the offset between the clocks at one
+ * moment.
  * If two successive anchors have nearly the same offset, the offset between
  * them is interpolated, because Erlang's clock may run up to 1 % faster or
  * slower. Otherwise the clock has jumped, and the new offset is used from the

@@ -73,8 +73,8 @@ static bool mega_sec_micro(struct inv_cursor *c, int64_t *ns)
 	       !__builtin_mul_overflow(s, INT64_C(1000), ns);
 }
 
-/* Decodes {Mega,Sec,Micro}, Monotonic or {Monotonic,Unique}. Ignores any other
- * term. */
+/* Decodes a timestamp: {Mega,Sec,Micro}, Monotonic or {Monotonic,Unique}.
+ * Ignores a term of another form. */
 static void timestamp(struct inv_etf_event *e, struct inv_cursor *c,
 		      const uint8_t *p, size_t len)
 {

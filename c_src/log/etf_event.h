@@ -11,8 +11,9 @@
  * 	    [, Extra] [, MatchSpecResult] [, SchedulerId] [, Timestamp]}
  * 	{seq_trace, Label, Info [, Timestamp]}
  *
- * If a call has only one of MatchSpecResult and SchedulerId, the tuple does not
- * show which of the two it is. The element then counts as MatchSpecResult.
+ * If the tuple of a call has only one of the elements MatchSpecResult and
+ * SchedulerId, nothing shows which of the two it is. The element then counts as
+ * MatchSpecResult.
  */
 struct inv_etf_event {
 	struct inv_event ev; /* ev.raw has the whole term */

@@ -140,13 +140,13 @@ static const uint8_t *head(struct inv_event *ev, const uint8_t *p,
 	*flags = h & INV_HEAD_FLAGS ? *p++ : 0;
 	ev->tag = h & INV_HEAD_TAG;
 	ev->ends = ev->tag == INV_TAG_CALL && h & INV_HEAD_ENDS;
-	/* In the byte of flags, the bit of INV_EV_EXTRA is INV_EV_WHOLE: the
-	 * head has the flag INV_EV_EXTRA itself. */
+	/* In the byte of flags, the bit of INV_EV_EXTRA means INV_EV_WHOLE,
+	 * because the flag INV_EV_EXTRA is in the record's head. */
 	ev->whole = *flags & INV_EV_WHOLE;
 	*flags &= ~(unsigned)INV_EV_WHOLE;
 	if (h & INV_HEAD_EXTRA && !ev->ends)
 		*flags |= INV_EV_EXTRA;
-	/* In the same way the bit of INV_EV_CUT is INV_EV_REDACTED. */
+	/* In the same way, the bit of INV_EV_CUT means INV_EV_REDACTED. */
 	ev->redacted = *flags & INV_EV_REDACTED;
 	*flags &= ~(unsigned)INV_EV_REDACTED;
 	if (h & INV_HEAD_CUT)

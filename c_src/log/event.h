@@ -71,8 +71,8 @@ struct inv_event_times {
 /*
  * Decodes the record at *p. Sets *p to the byte after the record, and
  * t->last_ns to the record's time. Returns 0, or INV_EDAMAGED if the record is
- * invalid. *p is then NULL if the end of the record is unknown, because its
- * length is invalid.
+ * invalid. If even its length is invalid, so that the end of the record is
+ * unknown, sets *p to NULL.
  */
 int inv_event_decode(struct inv_event *ev, const uint8_t **p,
 		     const uint8_t *end, const struct inv_dict *dict,

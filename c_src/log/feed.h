@@ -30,8 +30,8 @@ struct inv_feed_ops {
 	int (*load)(struct inv_feed *feed);
 	/*
 	 * Tells the feed that the caller needs only events with from_ns <=
-	 * ts_ns < until_ns. The feed may still return others. Call it before
-	 * the first item. `limit' is NULL if the feed always returns all
+	 * ts_ns < until_ns. The feed may still return other events. Call it
+	 * before the first item. `limit' is NULL if the feed always returns all
 	 * events.
 	 */
 	void (*limit)(struct inv_feed *feed, int64_t from_ns, int64_t until_ns);
@@ -55,8 +55,8 @@ struct inv_feed {
 		      uses an item */
 	/* The log's end is missing, so later events may be missing, too. */
 	bool unended;
-	/* Events are known to be missing. This is known before any event is
-	 * read, but other events may be missing, too. */
+	/* Events are missing; this is known before the first event is read. If
+	 * false, it is not known yet: events may be missing. */
 	bool lossy;
 	/* More bytes may arrive. If false, the next two fields are not used. */
 	bool growing;

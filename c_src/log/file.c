@@ -22,12 +22,12 @@ int inv_log_is(const struct inv_source *src, bool *is)
 /* --- the index ------------------------------------------------------------ */
 
 /*
- * An entry of the index is a number of 64 bits for one packet. It consists of
- * the packet's offset, the bits NOTES and DAMAGED, and the number of the
- * packet's stream. NOTES: the packet has no events. DAMAGED: the scan has found
- * that the checksum of the body is wrong, and it need not be computed again. A
- * packet that belongs to no stream has one of these numbers instead of a
- * stream's number:
+ * An entry of the index is a 64-bit word for one packet. It consists of the
+ * packet's offset, the bits NOTES and DAMAGED, and the number of the packet's
+ * stream. NOTES: the packet has no events. DAMAGED: the scan has found that the
+ * checksum of the body is wrong, so readers need not compute it again. An
+ * ANCHORS or TOTALS packet belongs to no stream; its entry has one of these
+ * values instead of a stream's number:
  */
 #define ANCHORS INV_RINGS_MAX
 #define TOTALS (INV_RINGS_MAX + 1)
@@ -81,12 +81,12 @@ static void give_back(struct inv_log_file *f)
 
 /* --- the survey ----------------------------------------------------------- */
 
-/* The most bytes that all streams together decompress for their totals. This
- * takes a few seconds. */
+/* The most bytes of TOTALS packets that all streams together decompress. The
+ * decompression of so many bytes takes a few seconds. */
 #define PACKED_TOTALS_MAX (UINT64_C(1) << 36)
 
-/* Raises f->n_streams to the streams of a TOTALS packet, because a stream that
- * lost all its events occurs in no other packet. */
+/* Raises f->n_streams so that it counts all streams in a TOTALS packet: a
+ * stream that lost all its events occurs in no other packet. */
 static void count_totals(struct inv_log_file *f, const struct inv_log_place *at,
 			 struct inv_unpacker *u)
 {

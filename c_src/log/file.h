@@ -24,10 +24,11 @@ struct inv_log_file {
 	struct inv_source src; /* owned */
 	struct inv_log_about about;
 	/* results of the survey */
-	uint64_t *index; /* packets of streams, anchors and totals, in the order
-			    of the file; see file.c */
+	uint64_t *index; /* an entry for each packet of a stream, of anchors or
+			    of totals, in the order of the file; for the bits
+			    of an entry see file.c */
 	size_t n_index;
-	uint32_t n_streams; /* highest number seen, plus one */
+	uint32_t n_streams; /* highest stream number seen, plus one */
 	uint64_t first_ns;  /* earliest begin_ns; UINT64_MAX: no events */
 	struct inv_log_packet last; /* head of the last packet; all zero:
 				       none */

@@ -220,10 +220,10 @@ static bool is_named(const struct inv_token *tok, const char *name, bool glob)
 		      inv_token_is(tok, name);
 }
 
-/* Returns `mask' without the conditions whose module (or, if `function' is
- * true, whose function) is not the atom `tok'. Sets *whole to true if a
- * remaining condition is satisfied already, because it has no function or no
- * arity. */
+/* Returns `mask' without the conditions that the atom `tok' does not match. The
+ * atom is the event's function if `function' is true, otherwise its module.
+ * Sets *whole to true if a remaining condition needs no further test, because
+ * it has no function (after the module) or no arity (after the function). */
 static uint64_t narrow(const struct inv_filter *f, uint64_t mask,
 		       const struct inv_token *tok, bool function, bool *whole)
 {

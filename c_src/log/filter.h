@@ -10,10 +10,10 @@
 #include "log/item.h"
 
 /*
- * Selects events by conditions of four kinds: time, pid, tags and mfa. An event
- * passes if, of each kind that has conditions, it satisfies at least one
- * condition. Losses always pass, because nothing is known about the lost
- * events.
+ * Selects events by conditions of four kinds: time, pid, tags and mfa.
+ * Conditions of one kind are alternatives; an event passes if it satisfies
+ * every kind that has conditions. Losses always pass, because nothing is known
+ * about the lost events.
  */
 struct inv_filter_pid;
 struct inv_filter_mfa;

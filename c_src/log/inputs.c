@@ -227,8 +227,9 @@ static void take_creation(struct inv_node *node, uint32_t creation)
 	}
 }
 
-/* Sets *text to a copy of `new', if this is the node's first log. Otherwise
- * sets *text to NULL if `new' is a different text. */
+/* Takes a text about the node from a log. If the log is the node's first, sets
+ * *text to a copy of `new'. If an earlier log had another text, sets *text to
+ * NULL. */
 static int take_text(char **text, const char *new, bool first)
 {
 	if (!first && *text && !strcmp(*text, new))
@@ -294,8 +295,8 @@ static bool same_node(const struct inv_input *a, const struct inv_input *b)
 
 /*
  * Returns true if the files can have been written one after the other in this
- * order: no file begins earlier than the file before it. Otherwise the files
- * only have similar names. Each is then a feed of its own.
+ * order, because no file begins earlier than the file before it. If the result
+ * is false, the files only have similar names, and are no wrap set.
  */
 static bool in_time(const struct inv_inputs *in, const uint32_t *index,
 		    uint32_t n)

@@ -8,11 +8,11 @@
 #include "log/source.h"
 
 /*
- * Opens the inputs of a merge, which are file names on a command line. Each
- * file is a log, a trace port's file or a ti file, which its content shows.
- * Files that belong together form a group: a log's rotated files, a wrap set, a
- * node's ti files. Each group of logs or of trace port's files becomes one
- * feed. The feeds have the order of the groups' first files.
+ * Opens the inputs of a merge, which are file names on a command line. The
+ * content of a file shows whether it is a log, a trace port's file or a ti
+ * file. Files that belong together form a group: a log's rotated files, a wrap
+ * set, a node's ti files. Each group becomes one feed, except groups of ti
+ * files. The feeds have the order of the groups' first files.
  *
  *	inv_inputs_init(&in, &notices);
  *	inv_inputs_add(&in, "a.log", &err);

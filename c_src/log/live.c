@@ -29,8 +29,9 @@ struct live {
 	struct inv_reader r;
 	struct inv_node *node;
 	size_t cap;
-	/* bytes that were pushed: `used' bytes that were processed already,
-	 * and then a packet that is not complete yet */
+	/* bytes that were pushed: first `used' bytes that were processed
+	 * already, then the beginning of a packet whose other bytes have not
+	 * arrived yet */
 	struct inv_buf buf;
 	size_t used;
 	struct inv_source bytes; /* the bytes that are not processed */
@@ -48,15 +49,15 @@ struct live {
 	bool anchored;		  /* `anchor' is valid */
 	bool marked;		  /* `mark' is valid */
 	int64_t mark; /* the latest watermark, in Erlang monotonic time */
-	/* inv_live_push calls it with each name that arrives; NULL: it does
-	 * not */
+	/* inv_live_push calls this function for each note with a name that
+	 * arrives; NULL: no function is called */
 	inv_live_name_fn *name_fn;
 	void *name_arg;
 };
 
-/* The most bytes of ANCHORS packets in memory that were not read yet. If there
- * are more, the oldest packets are dropped, because the clock needs the
- * latest. */
+/* The most bytes of ANCHORS packets that are kept in memory until they are
+ * read. If more arrive, the oldest packets are dropped, because the clock needs
+ * the latest anchors. */
 #define ANCHORS_CAP (4u * 1024 * 1024)
 
 static struct live *live_of(const struct inv_feed *feed)
@@ -206,11 +207,11 @@ static bool replace_totals(struct lane *x, const struct inv_log_place *at)
 	return true;
 }
 
-/* Entry i of a TOTALS packet belongs to the stream t->stream. If several
- * entries belong to this stream, only one is used: the entry whose index is the
- * stream's number; if there is no such entry, the first. Returns true if entry
- * i is the one to use. `had' is true if an earlier entry belongs to the
- * stream. */
+/* Entry i of a TOTALS packet, *t, belongs to the stream t->stream. If several
+ * entries belong to this stream, only one of them is used: the entry whose
+ * index is the stream's number or, if there is no such entry, the first.
+ * Returns true if entry i is the entry to use. `had' is true if an earlier
+ * entry belongs to the stream. */
 static bool is_of_stream(const struct inv_entries *e, uint32_t i,
 			 const struct inv_log_totals *t, bool had)
 {
@@ -469,8 +470,8 @@ static int live_next(struct inv_feed *feed)
 	int rc = inv_reader_next(feed);
 
 	/* All items before the watermark were returned, so no time before it
-	 * will be converted. The clock moves to the watermark, and takes the
-	 * anchors before it out of memory. */
+	 * will be converted. So the clock moves to the watermark, which frees
+	 * the memory of the anchors before it. */
 	if (rc == INV_END && !l->r.heap.n && l->r.clock.known &&
 	    !l->r.complete && marked_ns(l))
 		inv_clock_move(&l->r.clock, marked_ns(l));

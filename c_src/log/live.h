@@ -56,9 +56,9 @@ int inv_live_new(struct inv_feed **feed, struct inv_node *node,
 
 /*
  * From now on inv_live_push calls `fn' for each note with a name when the note
- * arrives. This is early: it is possible that the feed has not yet returned
- * events of the process from before the note. The feed also returns the note as
- * an item at its place.
+ * arrives. This is early: the feed may still have to return events that the
+ * process had before the note. Later the feed also returns the note as an item,
+ * at its place among the events.
  */
 void inv_live_names_to(struct inv_feed *feed, inv_live_name_fn *fn, void *arg);
 
@@ -72,8 +72,8 @@ int inv_live_push(struct inv_feed *feed, const void *bytes, size_t n,
 
 /*
  * Sets the watermark: every event before erl_ns, in Erlang monotonic time, is
- * in the bytes that were pushed. now_ms is the time of the call, on the clock
- * of now_ms in log/merge.h, which must never go back.
+ * in the bytes that were pushed. now_ms is the time of the call, on the same
+ * clock as the field now_ms of log/merge.h. This clock must never go back.
  */
 void inv_live_mark(struct inv_feed *feed, int64_t erl_ns, int64_t now_ms);
 
@@ -85,20 +85,22 @@ void inv_live_mark(struct inv_feed *feed, int64_t erl_ns, int64_t now_ms);
 int inv_live_end(struct inv_feed *feed, struct inv_err *err);
 
 /*
- * Returns true if packets of at least `cap' bytes were pushed and not read yet.
- * Then the caller should call `next' before it pushes more bytes, but
- * inv_live_push does not refuse them. A full feed returns items without waiting
- * for a watermark, so that it does not stay full. In addition to `cap', the
- * feed needs memory for one decompressed packet of each stream.
+ * Returns true if the feed is full: the packets that were pushed and not read
+ * yet have at least `cap' bytes. The caller should then call `next' before it
+ * pushes more bytes, but inv_live_push does not refuse them. A full feed
+ * returns items without waiting for a watermark, so that it does not stay full.
+ * In addition to `cap', the feed needs memory for one decompressed packet of
+ * each stream.
  */
 bool inv_live_full(const struct inv_feed *feed);
 
 /*
  * Returns how long the caller should still wait, in ms, for the name of a
  * process that had an event at ts_ns. The node writes the name at most `ms'
- * after the event, so the result is 0 if the watermark is at least `ms' later
- * than ts_ns. It is also 0 if no watermark has arrived for `ms', if the feed is
- * full, or if no more bytes will come.
+ * milliseconds after the event. So if the watermark is at least `ms' later than
+ * ts_ns, there is nothing to wait for, and the result is 0. It is also 0 if no
+ * watermark has arrived for `ms', if the feed is full, or if no more bytes will
+ * come.
  */
 int64_t inv_live_names_wait(const struct inv_feed *feed, int64_t ts_ns,
 			    int64_t ms, int64_t now_ms);

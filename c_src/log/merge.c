@@ -92,9 +92,9 @@ int64_t inv_merge_wait(const struct inv_merge *m)
 	return wait;
 }
 
-/* Asks each growing feed without an item for its next item. Returns INV_END if
- * the item on top of the heap cannot be returned yet, because a feed may still
- * have an earlier item. */
+/* Asks each growing feed that has no item for its next item. Returns INV_END if
+ * the item on top of the heap must still wait, because a feed may yet return an
+ * earlier item. */
 static int await(struct inv_merge *m)
 {
 	uint32_t left = 0;
@@ -160,8 +160,9 @@ int inv_merge_resume(struct inv_merge *m, uint32_t feed)
 
 	struct inv_item *next;
 
-	/* The item that was returned last is still on top of the heap. It must
-	 * not be returned again, so moves its feed to the next item. */
+	/* The item that was returned last is still on top of the heap. So that
+	 * it is not returned again, its feed is first moved to the next
+	 * item. */
 	if (m->given)
 		rc = inv_merge_next(m, &next);
 	m->given = false;

@@ -66,8 +66,8 @@ void inv_merge_release(struct inv_merge *m);
 /* Returns the earliest first_ns of the feeds. */
 int64_t inv_merge_first(const struct inv_merge *m);
 
-/* Calls `limit' of all feeds (log/feed.h): only events with from_ns <= ts_ns <
- * until_ns are needed. Call it before the first item. */
+/* Tells all feeds (`limit' in log/feed.h) that only events with from_ns <=
+ * ts_ns < until_ns are needed. Call it before the first item. */
 void inv_merge_limit(struct inv_merge *m, int64_t from_ns, int64_t until_ns);
 
 /*

@@ -40,8 +40,8 @@ struct holding {
 
 struct alias {
 	char *text;
-	uint8_t *etf; /* the external format of a term that prints as `text':
-			 the first such term that was read */
+	uint8_t *etf; /* external format of the name. If several terms print as
+			 `text', it is the term that was read first */
 	size_t etf_len;
 	uint32_t len;
 	bool stored;

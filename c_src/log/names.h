@@ -18,7 +18,7 @@
  *
  * A process has a name from the time of an alias entry to the time of the next
  * unalias entry with this name. If the unalias entry has a pid, it applies only
- * to this process.
+ * to this process, otherwise to all processes with this name.
  */
 struct inv_names;
 
@@ -41,7 +41,8 @@ struct inv_name {
 	const uint8_t *etf; /* the name in external format, without the leading
 			       byte 131 */
 	size_t etf_len;
-	int64_t from_ns; /* valid if from_ns < t <= until_ns */
+	int64_t from_ns; /* the process had the name at each time t with from_ns
+			    < t <= until_ns */
 	int64_t until_ns;
 	struct inv_name *next; /* next name of the same pid, in the order of the
 				  file */

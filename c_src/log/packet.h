@@ -60,9 +60,9 @@ static inline bool inv_packet_is_long(const struct inv_log_packet *h)
 void inv_packet_release_long(struct inv_packet *p, struct inv_unpacker *u);
 
 /*
- * The totals or anchors in a packet. The packet's body must have the right
- * checksum; the survey of log/file.h skips TOTALS and ANCHORS packets whose
- * bodies do not. If the body cannot be decompressed, there are no entries.
+ * The totals or anchors in a packet. The checksum of the packet's body must be
+ * right; the survey of log/file.h skips TOTALS and ANCHORS packets for which it
+ * is wrong. If the body cannot be decompressed, there are no entries.
  */
 struct inv_entries {
 	const uint8_t *data; /* valid until the unpacker's next packet */
@@ -78,9 +78,9 @@ void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,
 bool inv_entries_totals(const struct inv_entries *e, uint32_t i,
 			struct inv_log_totals *t);
 /*
- * Copies the totals of a stream to *t. If several entries have the stream's
- * number, takes the entry whose index is this number; if there is no such
- * entry, the first. Returns false if no entry has the stream's number.
+ * Copies the totals of a stream to *t. If several entries are for this stream,
+ * takes the entry whose index is the stream's number; if that entry is not for
+ * this stream, takes the first. Returns false if no entry is for this stream.
  */
 bool inv_entries_of_stream(const struct inv_entries *e, uint32_t stream,
 			   struct inv_log_totals *t);

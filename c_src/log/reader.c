@@ -61,8 +61,8 @@ int inv_reader_add(struct inv_reader *r, uint32_t stream)
 	}
 	if (r->streams[stream])
 		return 0;
-	/* A separate allocation, because items point into *x: it must not move
-	 * when the array grows. */
+	/* *x is allocated on its own and not in the array, because items point
+	 * into *x, which must not move when the array grows. */
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return INV_ENOMEM;

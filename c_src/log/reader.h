@@ -73,7 +73,7 @@ struct inv_reader {
 	struct inv_notices unnoticed; /* drops the notices of `notes', because
 				       * the other streams read the same
 				       * packets and report the same damage */
-	bool named;		      /* all names were returned */
+	bool named;		      /* all early notes were returned */
 	bool fresh;   /* streams that are not in the heap may have new items */
 	bool counted; /* feed.rotated and feed.skipped were computed */
 	bool guessed; /* inv_reader_guess_clock was called */
@@ -108,8 +108,8 @@ void inv_reader_limit(struct inv_reader *r, const struct inv_range *range);
  */
 void inv_reader_guess_clock(struct inv_reader *r);
 
-/* Adds the losses that belong to no stream, if `t' is the entry of a TOTALS
- * packet for them. These events were lost because their thread had no ring. */
+/* If `t', an entry of a TOTALS packet, is about the losses that belong to no
+ * stream, adds these losses. They are the events of threads without a ring. */
 void inv_reader_count_common(struct inv_reader *r,
 			     const struct inv_log_totals *t);
 

@@ -114,9 +114,9 @@ int inv_record_next(struct inv_window *w, uint64_t *off, struct inv_notices *ns,
 		uint64_t left = w->src->size - *off;
 
 		inv_window_get(w, *off, left < HEAD + 1 ? left : HEAD + 1);
-		/* A record that is too large is accepted only if another record
-		 * or the end of the source follows, because such a length is
-		 * probably damage. */
+		/* Such a large length is probably damage. So a record that is
+		 * too large is accepted only if another record or the end of
+		 * the source follows it. */
 		if (frame_at(w, *off, f) &&
 		    (!too_large(f) || end_or_frame_at(w, *off + f->len))) {
 			*off += f->len;

@@ -176,8 +176,8 @@ static void give(struct inv_scan *s, const struct inv_window *w,
 
 	step->is_gap = false;
 	step->at.head = *h;
-	/* A packet whose body is empty does not count as damaged: readers need
-	 * no bytes of it. */
+	/* A packet with an empty body does not count as damaged: there are no
+	 * bytes that a reader could need. */
 	step->at.damaged = len && damaged && h->body_len;
 	inv_scan_locate(&step->at, w->src, s->off);
 	if (!damaged) {
@@ -189,10 +189,10 @@ static void give(struct inv_scan *s, const struct inv_window *w,
 }
 
 /*
- * Takes an EVENTS packet. If no packet follows it, and the body's checksum is
- * wrong, the packet has lost or gained bytes, or was truncated. The next packet
- * may then start before the end that the head gives, so the search continues
- * inside the body. The reader of the body reports the damage.
+ * Takes an EVENTS packet. If no packet follows it, and its body's checksum is
+ * wrong, bytes of the packet are missing or were added. The next packet may
+ * then start before the end that the head gives, so the search continues inside
+ * the body. The reader of the body reports the damage.
  */
 static int take_events(struct inv_scan *s, struct inv_window *w,
 		       const struct inv_log_packet *h, uint64_t len,

@@ -12,17 +12,18 @@
 
 /*
  * Steps from packet to packet through the bytes of a log, which may be
- * incomplete. Verifies the checksum of each head. Verifies the body of an
- * EVENTS packet only if neither a valid head nor the end of the log follows; of
- * other packets always. Bytes that belong to no valid packet are a gap.
+ * incomplete. Verifies the checksum of each head, and the checksum of each body
+ * except those of EVENTS packets. The body of an EVENTS packet is verified only
+ * if neither a valid head nor the end of the log follows it. Bytes that belong
+ * to no valid packet are a gap.
  */
 
 /* The size of a window for a scan. */
 #define INV_SCAN_WINDOW (INV_PACKET_BODY_MAX + 64u * 1024)
 
-/* Values for a parameter that is the number of a stream. With one of them, a
- * function takes no packets of a stream, but only ANCHORS packets, only TOTALS
- * packets, or only packets of notes. */
+/* Special values for a parameter that is otherwise the number of a stream. With
+ * one of these values, a function takes only ANCHORS packets, only TOTALS
+ * packets, or only packets of notes, whatever their stream is. */
 #define INV_LOG_ANCHORS_ONLY UINT32_MAX
 #define INV_LOG_TOTALS_ONLY (UINT32_MAX - 1)
 #define INV_LOG_NOTES_ONLY (UINT32_MAX - 2)

@@ -9,9 +9,10 @@
 #include "log/file.h"
 
 /*
- * Makes a feed (log/reader.h) of a log in files. `files' are the files with one
- * uuid. The feed reads them in the order of their numbers, as if they were one
- * file. The first files may be missing, because rotation deleted them.
+ * Makes a feed (log/reader.h) of a log in files. `files' are the files of the
+ * log, which all have the same uuid. The feed reads them in the order of their
+ * numbers, as if they were one file. The first files may be missing, because
+ * rotation deleted them.
  *
  * Each stream has its own cursor, and has one packet in memory. So memory use
  * depends on the number of streams, not on the size of the log. The only

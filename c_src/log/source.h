@@ -50,7 +50,8 @@ void inv_source_close(struct inv_source *s);
 void inv_source_copy(const struct inv_source *s, uint64_t off, void *out,
 		     size_t n);
 
-/* Returns true if at least one open source is the file with these numbers. */
+/* Returns true if an open source is the file with this device number and this
+ * inode number. */
 bool inv_source_has(dev_t dev, ino_t ino);
 
 /* Call it if the bytes at off have changed since they were first read. The file

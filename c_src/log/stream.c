@@ -38,7 +38,7 @@ static void give_up(struct inv_stream *s, const char *what, uint64_t off,
 }
 
 /* Skips the first n events of the packet. The stream has returned these events
- * already, from an earlier copy of the packet. */
+ * already, from an earlier packet that contains them, too. */
 static int skip_events(struct inv_stream *s, uint32_t n)
 {
 	struct inv_event ev;
@@ -61,8 +61,9 @@ void inv_stream_limit(struct inv_stream *s, const struct inv_range *range)
 	s->range = *range;
 }
 
-/* Returns true if all events of the packet are before the range. s->mono_ns
- * counts, too, because the time of an event is at least s->mono_ns. */
+/* Returns true if all events of the packet are before the range. The stream
+ * never returns an event with a time before s->mono_ns, so s->mono_ns must be
+ * before the range, too. */
 static bool is_before(const struct inv_stream *s,
 		      const struct inv_log_packet *h)
 {
@@ -81,8 +82,8 @@ static bool is_after(const struct inv_stream *s, uint64_t begin_ns)
  * previous packet is after the range.
  *
  * Losses that totals show happened before the beginning of the next packet. So
- * after a packet that is before the range, only the next packet decides whether
- * such losses are returned.
+ * if the last packet was before the range, it is the next packet that decides
+ * whether such losses are returned.
  */
 static void choose_losses(struct inv_stream *s, bool before)
 {
@@ -151,9 +152,9 @@ static int open_packet(struct inv_stream *s)
 	const struct inv_log_packet *h = &s->at.head;
 	uint32_t again;
 
-	/* Losses that this packet shows are returned with the time of its
-	 * beginning, although some may have happened before the packet or
-	 * within it. So the times of items do not decrease. */
+	/* So that the times of items do not decrease, the losses that this
+	 * packet shows are returned with the time of the packet's beginning.
+	 * Some may have happened before the packet or within it. */
 	if (h->begin_ns > s->mono_ns)
 		s->mono_ns = h->begin_ns;
 	inv_account_packet(&s->account, h, s->rotated, &s->losses, &again);
@@ -212,8 +213,8 @@ static bool next_record(struct inv_stream *s)
 	int rc = inv_event_decode(&s->ev, &s->p, s->end, &s->packet.dict,
 				  &s->times);
 
-	/* A record that is an event is also invalid if the packet should have
-	 * no more events. */
+	/* An event is also invalid if the packet already had all the events
+	 * that its head gives. */
 	if (rc || (!s->left && !s->ev.note)) {
 		skip_invalid(s);
 		return false;

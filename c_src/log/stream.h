@@ -53,8 +53,8 @@ struct inv_stream {
 	struct inv_loss_list losses; /* to be returned before the next event */
 	struct inv_range range;
 	uint64_t since_ns; /* begin_ns of the last EVENTS packet */
-	uint64_t skipped;  /* events in packets that were skipped, because they
-			    * are outside the range */
+	uint64_t skipped;  /* events of the packets that were skipped, because
+			    * these packets are outside the range */
 	bool undecided;	   /* it is not known yet whether the losses are within
 			    * the range */
 	bool no_names;	   /* skip early notes (inv_note_is_early), because the
@@ -71,10 +71,10 @@ void inv_stream_init(struct inv_stream *s, uint32_t number, bool rotated,
 void inv_stream_release(struct inv_stream *s);
 
 /*
- * Limits the stream to a range. Call it before the first packet. Packets whose
- * events are all outside the range are then not read, and losses that are
- * certainly outside it are not returned. If a packet has events inside and
- * outside the range, the stream returns all its events.
+ * Limits the stream to a range. Call it before the first packet. The stream
+ * then skips packets whose events are all outside the range, and losses that
+ * are certainly outside the range. If a packet has events inside and outside
+ * the range, the stream returns all events of the packet.
  */
 void inv_stream_limit(struct inv_stream *s, const struct inv_range *range);
 

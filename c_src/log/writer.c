@@ -91,7 +91,8 @@ void inv_log_writer_close(struct inv_log_writer *w)
 {
 	if (w->fd < 0)
 		return;
-	/* This also frees the space that is allocated after the file's end. */
+	/* The truncation also frees the space that is allocated after the log's
+	 * end. */
 	if (ftruncate(w->fd, (off_t)w->off) < 0)
 		(void)errno; /* the space stays allocated: harmless */
 	close(w->fd);

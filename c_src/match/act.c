@@ -111,8 +111,8 @@ static inv_word self_of(const struct inv_match_world *w)
 }
 
 /*
- * Returns true if `v' is the value of {self}. Only this process is known to
- * exist.
+ * Returns true if `v' is the value of {self}: the process that runs the match
+ * spec. It is the only process that certainly exists.
  */
 static bool is_self(const struct inv_match_run *r, const struct inv_val *v)
 {
@@ -120,9 +120,9 @@ static bool is_self(const struct inv_match_run *r, const struct inv_val *v)
 }
 
 /*
- * Computes the result of enable_trace and disable_trace. It depends on whether
- * the process exists, so it is known only for the process that runs the match
- * spec.
+ * Computes the result of enable_trace and disable_trace. The result depends on
+ * whether the process in the arguments exists. So it is known only for the
+ * process that runs the match spec.
  */
 static int switch_trace(const struct inv_match_run *r,
 			const struct inv_val *top, uint32_t n,
@@ -182,8 +182,8 @@ static int set_trace(const struct inv_match_run *r, const struct inv_val *top,
 }
 
 /*
- * Computes the result of set_seq_token. It is what seq_trace:get_token/1
- * returns in a process without a token.
+ * Computes the result of set_seq_token: what seq_trace:get_token/1 returns in a
+ * process without a token, [] or {Flag,false}.
  */
 static int set_seq_token(struct inv_match_run *r, const struct inv_val *item,
 			 struct inv_val *out)

@@ -10,8 +10,9 @@ _Static_assert(GMP_NUMB_BITS == 64 && sizeof(mp_limb_t) == sizeof(inv_word),
 #define LIMBS_MAX (INV_TREE_BIG_MAX / 8)
 
 /*
- * Makes a read-only GMP integer of `v'.  It points to *limb if `v' is of kind
- * INT, and otherwise to the limbs of `v'.
+ * Sets z to a read-only GMP integer with the value of `v'. If `v' is of kind
+ * INT, z points to *limb, in which the value is stored; otherwise z points to
+ * the limbs of `v'.
  */
 static void view(mpz_t z, const struct inv_val *v, mp_limb_t *limb)
 {
@@ -46,8 +47,9 @@ static int result(const mpz_t z, struct inv_heap *h, struct inv_val *out)
 }
 
 /*
- * Shifts `x' to the left, or to the right if `by' is negative. If `by' exceeds
- * the maximum size of an integer, returns INV_ETOOBIG and does not calculate.
+ * Shifts `x' by `by' bits to the left, or to the right if `by' is negative. If
+ * `by' is greater than the most bits of an integer, returns INV_ETOOBIG and
+ * does not calculate.
  */
 static int shift(mpz_t z, const mpz_t x, int64_t by)
 {
@@ -111,9 +113,9 @@ static double by_digits(const inv_word *limbs, size_t n)
 }
 
 /*
- * Returns the upper 64 bits of a big integer, and sets *below to the number of
- * the bits below them. If at least one of the lower bits is set, also sets bit
- * 0 of the result, so that the result is later rounded in the right direction.
+ * Returns the upper 64 bits of a big integer, and sets *below to how many bits
+ * are below them. If at least one bit below is 1, also sets bit 0 of the
+ * result, so that the result is later rounded in the right direction.
  */
 static uint64_t upper(const inv_word *limbs, size_t n, size_t *below)
 {

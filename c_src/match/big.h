@@ -10,7 +10,7 @@
  * a VM. It uses GMP, which allocates memory; if there is no memory, GMP ends
  * the process.
  *
- * Computes a + b, or another of the operations + - * div rem band bor bxor bsl;
+ * inv_big_arith computes one of the operations + - * div rem band bor bxor bsl.
  * bsl by a negative number shifts to the right.  `a' and `b' are integers, of
  * kind INT or TERM.  The result is allocated in `h'.  The divisor must not be
  * 0. Returns INV_ETOOBIG if the result has more than INV_TREE_BIG_MAX bytes, or

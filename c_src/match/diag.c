@@ -56,8 +56,8 @@ static bool is_text(const struct inv_token *tok)
 }
 
 /*
- * Appends a token that the VM's %T prints in the same way as io_lib, or an
- * atom, which %T prints with other rules for quotes.
+ * Appends an atom, or a token that the VM's %T prints in the same way as
+ * io_lib. (For atoms, %T has other rules for quotes than io_lib.)
  */
 static void put_other(const struct inv_token *tok, struct inv_buf *out)
 {
@@ -69,8 +69,8 @@ static void put_other(const struct inv_token *tok, struct inv_buf *out)
 		inv__print_token(tok, false, out, &w);
 }
 
-/* Appends a token. Returns 1, which stops inv_tree_walk, when the text is
- * full. */
+/* A callback of inv_tree_walk: appends a token. When the text is full, returns
+ * 1, which stops the walk. */
 static int put_token(void *arg, const struct inv_token *tok)
 {
 	static const char *const sep[] = {

@@ -7,9 +7,9 @@
 
 /*
  * Translates heads and guards from Elixir to Erlang, character by character.
- * Nearly the only state is a stack of open brackets. It is needed to find the
- * end of a keyword's value (of 1 in `a: 1'), because Elixir has no token that
- * ends it. Functions in guards keep their names here; selector_expr.c
+ * Nearly the only state is a stack of open brackets. It shows where the value
+ * of a keyword ends (the 1 in `a: 1'), because Elixir has no token for that.
+ * The functions in guards keep their Elixir names here; selector_expr.c
  * translates them.
  */
 #define NESTED 64
@@ -18,9 +18,9 @@ enum state {
 	PLAIN,	/* not in the value of a keyword */
 	VALUE,	/* in the value of a keyword; `}' must be written after the
 		 * value */
-	LISTED, /* like VALUE, if the keywords have no brackets and end the
-		 * arguments of a call or a tuple; `}]' must be written after
-		 * the last value */
+	LISTED, /* like VALUE, but the keywords are not in brackets: they end
+		 * the elements of a tuple or the arguments of a call, as in
+		 * f(x, a: 1); `}]' must be written after the last value */
 };
 
 struct elixir {
@@ -340,8 +340,8 @@ static void word(struct elixir *e)
 	} else if (*p == '_') {
 		put(e, p, n);
 	} else {
-		/* The name of a variable. In Erlang it must begin with a
-		 * capital letter, and cannot contain ? and !. */
+		/* The name of a variable. In Erlang such a name must begin with
+		 * a capital letter, and cannot contain ? or !. */
 		puts_(e, "V");
 		put(e, p, is_name(p[n - 1]) ? n : n - 1);
 		if (!is_name(p[n - 1]))

@@ -9,15 +9,16 @@
 #include "match/records.h"
 
 /*
- * A match spec that selects events, from a log or in a node.
+ * A match spec that selects events. It is used for the events of a log, and on
+ * a node before they are recorded.
  *
  * The spec is applied to a list: the elements of the event's trace tuple, as
  * OTP documents it, without `trace' and the timestamp. For {trace, Pid, call,
  * {M,F,Args}} the list is [Pid, call, {M,F,Args}]. For seq_trace the label
  * replaces Pid. If the match spec of the traced function has executed {message,
- * Value}, the list ends with Value; the selecting spec may also match the list
- * without Value. An event is selected if a clause matches, unless the clause
- * executes {message, false}.
+ * Value}, the list ends with Value; a clause may then match the list with Value
+ * or the list without Value. An event is selected if a clause matches, unless
+ * this clause executes {message, false}.
  *
  * The struct owns its memory. Release it even if the function that makes it
  * fails.
@@ -32,16 +33,17 @@ struct inv_event_match {
 	 */
 	bool by_tag;
 	bool tags[INV_TAG_COUNT];
-	/* The first atom that is in the place of the tag in a clause, but is no
-	 * known tag. "": there is no such atom. */
+	/* The first atom in a clause that is in the place of the tag, but is no
+	 * known tag, for a warning. "": there is no such atom. */
 	char odd[64];
-	/* Wildcards (base/glob.h) for the module and the function of a call,
-	 * which the spec cannot test and the caller must; "": no wildcard.
-	 * Set by inv_event_match_select. */
+	/* Wildcards (base/glob.h) for the module and the function of a call;
+	 * "": no wildcard. The spec cannot test them, so the caller must. Set
+	 * by inv_event_match_select. */
 	char module_glob[1024], function_glob[1024];
-	/* The selector names the receiver of a sent message. The event must
-	 * also be selected if its receiver is the pid of the process with this
-	 * name, which the caller must test. */
+	/* The selector gives the receiver of a sent message by its registered
+	 * name. The message can also be sent to the pid of the process with
+	 * this name. Such an event must be selected, too; the caller must test
+	 * this. */
 	bool to_name;
 };
 

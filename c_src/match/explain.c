@@ -111,8 +111,8 @@ static void list(struct explainer *e, const struct inv_mnode *x)
 }
 
 /*
- * Explains a map.  Its children are the values, the last value first, and then
- * the keys, the last key first.
+ * Explains a map.  The children of its node are the values, the last value
+ * first, and then the keys, the last key first.
  */
 static void map(struct explainer *e, const struct inv_mnode *x)
 {

@@ -36,8 +36,8 @@ static int make(struct inv_match *m, inv_word spec, unsigned otp,
 	return inv_match_compile(&m->prog, &m->spec, otp, &m->heap, err);
 }
 
-/* It is not known beforehand how large the heap must be, so this function tries
- * larger and larger heaps. */
+/* It is not known beforehand how large the heap must be. So if a heap is too
+ * small, this function tries again with a larger one. */
 int inv_match_make(struct inv_match *m, inv_word spec, unsigned otp,
 		   enum inv_match_event event, struct inv_err *err)
 {

@@ -16,9 +16,10 @@ struct inv_match {
 };
 
 /*
- * Parses and compiles the match spec `spec' for an OTP release, and borrows its
- * terms.  If it returns INV_EINVAL, m->spec.diags has all errors, and `err' has
- * the first.  Release `m' even if this function fails.
+ * Parses and compiles the match spec `spec' for an OTP release. Borrows the
+ * terms of `spec'. If the function returns INV_EINVAL, m->spec.diags has all
+ * errors of the match spec, and `err' has the first. Release `m' even if this
+ * function fails.
  */
 int inv_match_make(struct inv_match *m, inv_word spec, unsigned otp,
 		   enum inv_match_event event, struct inv_err *err);

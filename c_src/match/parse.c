@@ -2,8 +2,8 @@
 #include "match/parse_int.h"
 
 /* Checks before parsing that the spec is a list of tuples of three elements,
- * and that the head of each is no improper list. In releases with the quirk
- * INV_MQ_PREFIX, such a list may end with '_'. */
+ * and that no head is an improper list. But in releases with the quirk
+ * INV_MQ_PREFIX, a head may be an improper list that ends with '_'. */
 static bool check_shape(struct inv__parser *p, inv_word spec)
 {
 	inv_word l, head;

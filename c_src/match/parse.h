@@ -7,13 +7,14 @@
 #include "match/program.h"
 
 /*
- * The syntax tree of a match spec. A clause's head stays a term, in which
- * variables have numbers. Guards and bodies become nodes.
+ * The syntax tree of a match spec. Guards and bodies become nodes. The head of
+ * a clause becomes no node: its patterns stay terms (struct inv_clause).
  */
 enum inv_node_kind {
 	INV_NODE_CONST,	   /* `term' is a constant; it can be a list, tuple or
 			      map that contains only constants */
-	INV_NODE_VAR,	   /* op is the variable's number */
+	INV_NODE_VAR,	   /* op is the variable's index in `names' of the
+			      spec */
 	INV_NODE_ARGS,	   /* '$_' */
 	INV_NODE_BINDINGS, /* '$$' */
 	INV_NODE_LIST,	   /* children: the elements, then the tail */

@@ -58,8 +58,8 @@ int inv_spec_var(const struct inv_spec *s, inv_word t)
 typedef void head_fn(struct inv__parser *p, inv_word t);
 
 /*
- * Calls `fn' for each atom in `t' that can be a variable, which is each atom
- * that is no key of a map.
+ * Calls `fn' for each atom in `t' that can be a variable. These are all atoms
+ * except those in keys of maps.
  */
 static void each_atom(struct inv__parser *p, inv_word t, head_fn *fn)
 {

@@ -20,7 +20,7 @@ struct inv__parser {
 	struct inv_err *err;
 	unsigned otp;
 	unsigned allowed; /* set of enum inv_match_need: what the kind of event
-			   * offers to actions */
+			   * has. An action that needs more is refused */
 	bool guard;	  /* true: a guard is parsed; false: a body */
 	bool wrong;	  /* an error of the match spec was found */
 	int rc; /* not 0: parsing must stop at once with this error code */

@@ -13,18 +13,19 @@
  * 24 an operand `a'.
  *
  * All jumps go forward, so a program always ends. At each instruction the
- * height of the stack is the same in every run. The verifier checks the program
- * once, so the interpreter checks neither jumps nor stack. Except for its
- * constants, a program does not depend on how terms are represented. The
- * interpreter (run_body.inc) is compiled twice: for trees (term/tree.h), and
- * for the VM's own terms.
+ * height of the stack is the same in every run. inv_match_verify checks the
+ * program once, so the interpreter checks neither jumps nor the stack. Except
+ * for its constants, a program does not depend on how terms are represented.
+ * The interpreter (run_body.inc) is compiled twice: for trees (term/tree.h),
+ * and for the VM's own terms.
  *
  * In a head or guard, "fail" means that the program continues with the next
  * clause; after the last clause it ends without a match.  In a body, an
  * expression that fails has the result 'EXIT'.
  *
  * The columns are: code, name, effect. In the effects, "x y -> z" means that
- * the instruction pops y and then x from the stack, and pushes z.
+ * the instruction pops y and then x from the stack, and pushes z; `a' is the
+ * operand.
  */
 #define INV_MATCH_OPS(X)                                                       \
 	X(1, CLAUSE, "a clause begins; on failure go on at a, unless it is 0") \
@@ -112,11 +113,11 @@ struct inv_match_prog {
 
 /*
  * Verifies a program and sets n_stack. Every instruction and operand must be
- * valid. A jump must go forward, to an instruction that expects the stack
- * height of the jump. Variables must be bound before use. The stack must
- * neither underflow nor exceed its limit. Returns INV_EDAMAGED with the reason
- * if the program is invalid. Not verified: n_code and n_consts must be right,
- * and constants must be terms.
+ * valid. A jump must go forward, to an instruction at which the stack has the
+ * same height as at the jump. Variables must be bound before use. The stack
+ * must neither underflow nor exceed its limit. Returns INV_EDAMAGED with the
+ * reason if the program is invalid. The caller must ensure that n_code and
+ * n_consts are right, and that the constants are terms.
  */
 int inv_match_verify(struct inv_match_prog *p, struct inv_err *err);
 

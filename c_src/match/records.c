@@ -76,9 +76,9 @@ struct inv_record_field *inv_record_add_field(struct inv_record_def *r,
 
 /* --- header files --------------------------------------------------------- */
 
-/* Returns the place after the token at p, which is a comment, a string, a
- * quoted atom or a character such as $a. Any other character counts as a
- * token. */
+/* Returns the place after the token at p. A token is a comment, a string, a
+ * quoted atom, or a character such as $a. Every other character is a token of
+ * its own. */
 static const char *skip(const char *p)
 {
 	char quote = *p;

@@ -148,7 +148,8 @@ static int fail(struct reader *in, const char *why)
 	unsigned open = 0;
 	int len;
 
-	/* The message shows the rule. A comma in brackets does not end it. */
+	/* The message shows the rule, which ends at a comma outside of
+	 * brackets. */
 	for (; end < in->end && (open || *end != ','); end++)
 		if (*end == '(' || *end == '{')
 			open++;
@@ -225,8 +226,8 @@ static bool get_number(struct reader *in, uint32_t most, uint32_t *n)
 	return in->p > from;
 }
 
-/* Stores the text `before' and a name, joined, in r->text, and sets *at to the
- * offset. */
+/* Appends one string to r->text: the text `before' and then the name. Sets *at
+ * to the string's offset. */
 static int store(struct reader *in, const char *before,
 		 struct inv_redact_name name, uint16_t *at)
 {
@@ -330,7 +331,7 @@ static inv_redact_set bit(uint32_t n)
 	return (inv_redact_set)1 << (n < 63 ? n : 63);
 }
 
-/* #user/4.3 or #user/5-8 */
+/* Parses the rest of #user/4.3 or #user/5-8. */
 static int record_by_number(struct reader *in, struct inv_redact_name tag)
 {
 	bool ok = false;
@@ -432,10 +433,10 @@ static int get_definition(struct reader *in, uint32_t *arity,
 	return take(in, ")") ? 0 : fail(in, ") is expected");
 }
 
-/* Adds a rule for versions of a record that are loaded later and have more
- * fields than `largest', the arity of the largest known version with a key. A
- * rule for fewer fields would also redact tuples that are no records, such as
- * the message {user, Name}. */
+/* Adds a rule for later versions of a record, which can have more fields than
+ * the known versions. `largest' is the arity of the largest known version with
+ * a key. There is no such rule for smaller arities: it would also redact tuples
+ * that are no records, such as the message {user, Name}. */
 static int add_growth(struct reader *in, struct inv_redact_name tag,
 		      uint32_t largest)
 {
@@ -443,9 +444,9 @@ static int add_growth(struct reader *in, struct inv_redact_name tag,
 }
 
 /* Parses the rest of #user(id, password)(id, name, password). If at least one
- * definition has a key, each definition becomes a rule, even a definition
- * without a key: its tuples then have a rule of their own, and are not redacted
- * like those of a later version. */
+ * definition has a key, each definition becomes a rule for its arity. This is
+ * also true for a definition without a key: because of its rule, the rule for
+ * later versions (add_growth) does not apply to its tuples. */
 static int record_by_definitions(struct reader *in, struct inv_redact_name tag)
 {
 	const char *from = in->p;
@@ -619,8 +620,8 @@ static bool split(struct inv_redact_name whole, struct inv_redact_name *module,
 	return module->len && function->len;
 }
 
-/* Returns the text that is missing before a module's name: "Elixir." if it is
- * written as in Elixir, otherwise "". */
+/* Returns the text that must be added before a module's name: "Elixir." if the
+ * name is written as in Elixir (Shop.Cart), otherwise "". */
 static const char *prefix(struct inv_redact_name module)
 {
 	return module.bytes[0] >= 'A' && module.bytes[0] <= 'Z' &&

@@ -29,10 +29,10 @@
  *				{user, ...} with 5 to 8 elements. If a rule such
  *				as #user/6.3 exists, it alone applies to tuples
  *				with 6 elements
- *	#user(id,password)	a definition of the record: the fields whose
- *				names are keys by the rules before this rule.
- *				More definitions in parentheses can follow.
- *				Sessions make such rules
+ *	#user(id,password)	the text gives the record's definition. Those
+ *				fields are redacted whose names are keys by the
+ *				rules before this rule. More definitions in
+ *				parentheses can follow. Sessions make such rules
  *	shop:login(_, -)	the second argument of the function
  *	shop:login(_) -> -	the function's result
  *	shop:login/1, shop:login  all arguments, and the result
@@ -51,9 +51,10 @@
 #define INV_REDACT_OTHERS 64	/* the most functions */
 #define INV_REDACT_RECORDS 1024 /* the most rules for arities of records */
 #define INV_REDACT_KEY_MAX \
-	255		    /* the most bytes of a key; no rule matches
+	255 /* the most bytes of a key; no rule matches
 				 * longer keys */
-#define INV_REDACT_GROWTH 4 /* fields that a new version of a record can add */
+/* A later version of a record is assumed to add at most this many fields. */
+#define INV_REDACT_GROWTH 4
 
 #define INV_REDACT_DEFAULT                                           \
 	"password,passwd,passphrase,password_hash,secret,"           \
@@ -84,10 +85,10 @@ struct inv_redact_function {
 struct inv_redact_record {
 	uint16_t tag;	/* the record's name, as an offset in `text' */
 	uint32_t arity; /* the number of elements of the tuple, with the tag */
-	/* 0: the rule is for tuples with `arity' elements. Otherwise it is for
-	 * tuples with `arity' to `to' elements for which there is no rule with
-	 * 0 here. Such tuples can come from a version of the record that is
-	 * loaded later. */
+	/* 0: the rule is for tuples with exactly `arity' elements. Otherwise it
+	 * is for tuples with `arity' to `to' elements, but not for an arity
+	 * that has an exact rule. Such tuples can come from a version of the
+	 * record that is loaded later. */
 	uint32_t to;
 	inv_redact_set fields;
 };
@@ -96,9 +97,10 @@ struct inv_redact {
 	bool all;
 	uint16_t n_keys, n_globs, n_functions, n_records;
 	uint16_t text_len;
-	/* Sets of the low five bits of characters of keys without stars: of the
-	 * first character of all these keys; of the last character of all these
-	 * keys; of the first character of the keys of each length. */
+	/* Bit sets for a fast test of keys without stars. Bit n of `firsts' is
+	 * set if n is the low five bits of the first character of a key;
+	 * `lasts': of the last character; first[len]: of the first character of
+	 * a key of this length (first[63]: of 63 or more bytes). */
 	uint32_t firsts, lasts;
 	uint32_t first[64];
 	uint16_t keys[INV_REDACT_KEYS];	 /* keys without stars, as offsets in
@@ -144,8 +146,9 @@ static inline bool inv_redact_any(const struct inv_redact *r)
 
 /*
  * A fast test before inv_redact_key. Returns true for all keys, and false for
- * most other names. It compares the low five bits of letters, which do not
- * depend on upper and lower case.
+ * most other names. It compares the low five bits of the first and the last
+ * character: they are the same for an upper-case letter and its lower-case
+ * letter.
  */
 static inline bool inv_redact_may_be_key(const struct inv_redact *r,
 					 const uint8_t *name, size_t len)
@@ -165,8 +168,8 @@ static inline bool inv_redact_may_be_key(const struct inv_redact *r,
 bool inv_redact_key(const struct inv_redact *r, const uint8_t *name,
 		    size_t len);
 
-/* inv_redact_atom returns a set of these flags: what a name can be for the
- * rules, whatever the arity and the module are. */
+/* inv_redact_atom returns a set of these flags. They say for what an atom with
+ * this name can have a rule. The arity and the module are not considered. */
 enum inv_redact_verdict {
 	INV_REDACT_IS_KEY = 1,
 	INV_REDACT_IS_FUNCTION = 2, /* a function of that name has a rule */

@@ -59,8 +59,8 @@ static bool opens(const struct inv_token *tok)
 }
 
 /* Reads the term at p, and stores where its containers end. The list of
- * arguments in an APPLY is not stored: it has no code byte, so it begins where
- * its first element begins. */
+ * arguments of an APPLY is not stored: it has no code byte of its own, so its
+ * first byte is also the first byte of its first element. */
 static const uint8_t *read_term(struct inv_redact_ends *ends,
 				struct inv_cursor *c, const uint8_t *p)
 {

@@ -9,8 +9,8 @@
  * Remembers where the tuples, lists and maps of packed terms (abi/term.h) end.
  * The end of a term is needed often. For example, a rule about the arguments of
  * a function needs the last element of {M,F,A} before the first one is copied.
- * Without this memory, the elements of a container would be read again for each
- * container around them.
+ * If ends were not remembered, the elements of a container would be read again
+ * for each container around them.
  */
 struct inv_redact_ends {
 	struct inv_buf found; /* an array of struct inv_redact_end, in the order
@@ -25,8 +25,9 @@ void inv_redact_ends_release(struct inv_redact_ends *ends);
 
 /*
  * Returns a pointer to the byte after the packed term at p, or NULL if the term
- * is invalid. Reads the term with the cursor only at the first call for the
- * term or for a term around it. So call it for the outermost term first.
+ * is invalid. The first call for a term reads the whole term with the cursor,
+ * and remembers the ends of all containers in it; later calls for these
+ * containers read nothing. So call this function for the outermost term first.
  */
 const uint8_t *inv_redact_after(struct inv_redact_ends *ends,
 				struct inv_cursor *cursor,

@@ -9,8 +9,8 @@
  * deepest nesting that a tracer records. copy_term recurses for each level. */
 #define DEPTH_MAX 200
 
-/* How many entries of a list are checked for being a stack trace; as in
- * nif/redact.c. */
+/* How many elements of a list are checked: of a stack trace, for functions with
+ * a rule; of another list, for stack traces. As in nif/redact.c. */
 #define STACK_MAX 16
 
 #define HIDDEN                                           \
@@ -97,8 +97,8 @@ static uint8_t *put_utf8(uint8_t *w, uint32_t c)
 	return w;
 }
 
-/* Returns true if the list that begins with tok is the text of a redacted
- * key. */
+/* Returns true if the list that begins with tok is a string, and its text is a
+ * key whose values are redacted. */
 static bool is_string_key(const struct inv_redact_copy *x,
 			  const struct inv_token *tok)
 {
@@ -275,8 +275,8 @@ static uint32_t arity_at(const struct inv_redact_copy *x, const uint8_t *p)
 }
 
 /* The elements of a tuple {M, F, Args | Arity, ...} begin at p. Sets *call to
- * what the rules redact in calls of this function. Returns true if it has a
- * rule. */
+ * the parts that the rules redact in calls of M:F. Returns true if this
+ * function has a rule. */
 static bool rules_at(const struct inv_redact_copy *x, const uint8_t *p,
 		     struct inv_redact_call *call)
 {
@@ -440,8 +440,8 @@ int inv_redact_mfa_term(struct inv_redact_copy *x, struct inv_redact_call *call)
 
 /* --- containers ----------------------------------------------------------- */
 
-/* Returns true if the term at p is a stack trace in which at least one function
- * has a rule. */
+/* Returns true if the term at p is a stack trace, and at least one of its first
+ * STACK_MAX functions has a rule. */
 static bool is_ruled_stack(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	struct inv_redact_call call;
@@ -474,8 +474,8 @@ static bool has_stack(const struct inv_redact_copy *x, const uint8_t *p)
 	return is_ruled_stack(x, p);
 }
 
-/* Returns true if has_stack is true for at least one of the first elements of
- * the list at p. */
+/* Returns true if has_stack is true for at least one of the first STACK_MAX
+ * elements of the list at p. */
 static bool list_has_stack(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	if (x->rules->n_functions == 0)
@@ -508,10 +508,10 @@ static bool map_has_stack(const struct inv_redact_copy *x, const uint8_t *p,
 	return false;
 }
 
-/* Returns how to copy the next term of a list or map that contains a stack
- * trace with a function that has a rule. The stack trace is copied by the
- * rules; other terms are copied as reasons, because they can contain the
- * arguments. */
+/* Returns how to copy the next element of a list or map in which list_has_stack
+ * or map_has_stack has found a stack trace. The stack trace itself is copied by
+ * the rules. Of the other elements only the shape remains (INV_REDACT_REASON),
+ * because they can contain the arguments of a function in the stack trace. */
 static enum inv_redact_how beside(const struct inv_redact_copy *x)
 {
 	return has_stack(x, x->p) ? INV_REDACT_BY_RULES : INV_REDACT_REASON;
@@ -521,7 +521,8 @@ static enum inv_redact_how beside(const struct inv_redact_copy *x)
 struct tuple {
 	inv_redact_set hidden; /* elements that are redacted */
 	bool reason;   /* the last element is a stack trace in which a function
-			* has a rule */
+			* has a rule; the elements before it, except an atom at
+			* the beginning, are copied with INV_REDACT_REASON */
 	uint32_t tags; /* with INV_REDACT_SHAPE: so many elements at the
 			* beginning are copied unchanged */
 };
@@ -743,10 +744,10 @@ static int copy_scalar(struct inv_redact_copy *x, enum inv_redact_how how)
 	}
 }
 
-/* Returns true if the next term, which is in the result of a match spec, is a
- * value that was redacted in the event's other terms. If there were more
- * redacted values than x->hidden has, returns true for all binaries, strings,
- * floats and maps. */
+/* Returns true if the next term, a part of the result of a match spec, is a
+ * value that was redacted in the event's other terms. If x->hidden does not
+ * have all redacted values of the event, returns true for all binaries,
+ * strings, floats and maps. */
 static bool is_again(const struct inv_redact_copy *x)
 {
 	const uint8_t *next = after(x, x->p);
@@ -807,7 +808,8 @@ int inv_redact_term(struct inv_redact_copy *x, enum inv_redact_how how)
 {
 	if (how == INV_REDACT_BY_RULES && x->rules->all)
 		how = INV_REDACT_SHAPE;
-	/* Call `after' for the outermost term first (inv_redact_after). */
+	/* This call reads the whole term, so that the ends of all containers in
+	 * it are remembered (inv_redact_after). */
 	if (how != INV_REDACT_NOT && how != INV_REDACT_HIDE && !after(x, x->p))
 		return INV_EDAMAGED;
 	return copy_term(x, how, 0);

@@ -8,10 +8,10 @@
 #include "term/cursor.h"
 
 /*
- * Copies packed terms, and writes marks instead of redacted values. The result
- * is the same as if the tracer had applied the rules (nif/redact.h). The bytes
- * may come from a damaged file: an invalid term is an error. A term that is
- * nested deeper than tracers can record is replaced by a mark.
+ * Copies packed terms (abi/term.h), with marks in the place of redacted values.
+ * The result is the same as if the tracer had applied the rules (nif/redact.h).
+ * The bytes may come from a damaged file: an invalid term is an error. A term
+ * that is nested deeper than tracers can record is replaced by a mark.
  */
 enum inv_redact_how {
 	INV_REDACT_BY_RULES, /* the rules decide about each part of the term */
@@ -33,9 +33,9 @@ struct inv_redact_copy {
 	const uint8_t *end;
 	struct inv_buf *out;
 	uint64_t marks; /* how many marks were written */
-	/* The first 16 redacted values of the event. inv_redact_result redacts
-	 * these values in the result of a match spec, too. n_hidden counts all
-	 * redacted values, so it can be larger than 16. */
+	/* The first 16 redacted values of the event. If they occur again in the
+	 * result of a match spec, inv_redact_result redacts them there, too.
+	 * n_hidden counts all redacted values, so it can be larger than 16. */
 	struct inv_redact_hidden {
 		const uint8_t *p;
 		size_t len;

@@ -101,9 +101,9 @@ static enum inv_type m_type(struct machine *m, const struct inv_val *v)
 }
 
 /*
- * Returns the error if an operation needs a term of the type `wanted', but `t'
- * is not certainly of this type: INV_EUNKNOWN if `t' was not recorded and can
- * be of this type, otherwise INV_EXCEPTION.
+ * Returns the error for an operation that needs a term of the type `wanted' but
+ * got `t'. INV_EUNKNOWN: `t' was not recorded, and can be of this type.
+ * INV_EXCEPTION: `t' is certainly of another type.
  */
 static int another(inv_word t, enum inv_type wanted)
 {
@@ -344,8 +344,8 @@ static int m_list(struct machine *m, const struct inv_val *v, uint32_t n,
 		rc = l ? 0 : INV_ETOOBIG;
 	}
 	*out = inv_val_term(l);
-	/* If there are no elements, the result is the tail, which may be a
-	 * number and must then become INT or FLOAT. */
+	/* If there are no elements, the result is the tail. If the tail is a
+	 * number, it must become a value of kind INT or FLOAT. */
 	if (!rc && !inv_is_cons(l))
 		*out = m_load(m, l);
 	return rc;

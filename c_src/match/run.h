@@ -9,9 +9,9 @@
  * Runs the program of a match spec outside of a VM, on trees (term/tree.h).
  *
  * The program makes terms in `heap', which the caller empties between runs. The
- * size of `heap' limits the size of these terms. `steps' limits how many
- * elements of terms are read. Only arithmetic on big integers (match/big.h)
- * allocates other memory.
+ * size of `heap' limits the size of all these terms. `steps' limits how many
+ * elements of terms a run reads. Only arithmetic on big integers (match/big.h)
+ * allocates memory outside `heap'.
  */
 struct inv_match_world {
 	inv_word self; /* pid of the process that runs the match spec; 0:

@@ -14,8 +14,9 @@ struct reader {
 	struct inv__selector c;
 	struct inv_selector *s;
 	const char *original;	       /* the text as the user wrote it */
-	struct inv__elixir translated; /* the rest of the text in Erlang's
-					* notation, if it was in Elixir's */
+	struct inv__elixir translated; /* if the rest of the text, from `from'
+					* on, is in Elixir's notation: the same
+					* rest in Erlang's notation */
 	const char *from; /* the place in `original' at which this rest
 			   * begins */
 };
@@ -141,9 +142,10 @@ static bool begins_args(const struct reader *r, const uint8_t *p)
 }
 
 /*
- * Reads the name of an Elixir module.  Each part between dots begins with a
- * capital letter or a star. However, if a part is only a star, and an arity or
- * arguments follow, it is the function.
+ * Reads the name of an Elixir module, whose parts are separated by dots. Each
+ * part begins with a capital letter or a star. But a last part that begins with
+ * a star, and is followed by an arity or arguments, is the function's name and
+ * is not read.
  */
 static int elixir_module(struct reader *r)
 {
@@ -245,8 +247,8 @@ static int arity(struct reader *r)
 	return 0;
 }
 
-/* Makes one clause for each alternative of the guard, all with the same
- * head. */
+/* Makes the clauses of the selector: one for each alternative of the guard, all
+ * with the same head. */
 static void make_clauses(struct reader *r, inv_word head, inv_word guards)
 {
 	inv_word l = INV_NIL, w[3] = { head, 0, INV_NIL };
@@ -310,8 +312,8 @@ static int head(struct reader *r)
 	return r->c.text.rc;
 }
 
-/* Returns true if the term is a clause of a match spec whose head can match a
- * selector of this kind and arity. */
+/* Returns true if the term is a clause of a match spec, and its head can match
+ * what a selector of this kind and arity selects. */
 static bool is_clause(inv_word t, enum inv_selector_kind kind, int arity_)
 {
 	const inv_word *b = inv_box_of(t, INV_BOX_TUPLE);
@@ -552,8 +554,8 @@ static int rest(struct reader *r)
 	return rc;
 }
 
-/* Reads the rest of a selector of messages. If it is wrong in Erlang's
- * notation, tries to read it in Elixir's. */
+/* Reads the rest of a selector of messages. If the rest is an error in Erlang's
+ * notation, tries to read it in Elixir's notation. */
 static int message(struct reader *r)
 {
 	const uint8_t *p = r->c.text.p;
@@ -578,12 +580,13 @@ static int message(struct reader *r)
 		return 0;
 	}
 	r->c.text.err = err;
-	r->from = NULL; /* report the error of reading it in Erlang's notation,
-			   whose position needs no change */
+	r->from = NULL; /* the error that is reported is the one in Erlang's
+			   notation, whose position needs no conversion */
 	return r->c.text.rc ? INV_EINVAL : 0;
 }
 
-/* Sets s->to_name: whether a clause of send has an atom as the receiver. */
+/* Sets s->to_name to true if a clause for sent messages has an atom as the
+ * receiver. */
 static void find_names(struct inv_selector *s)
 {
 	if (s->kind != INV_SELECT_SEND || s->raw)

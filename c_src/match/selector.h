@@ -43,14 +43,15 @@ struct inv_selector {
 	enum inv_selector_kind kind;
 	const char *system; /* only for INV_SELECT_SYSTEM: the tag of the system
 			     * monitor's event */
-	/* Atoms: the names in a call. '_' stands for any name. If `wild' is
-	 * true, the name is a wildcard (base/glob.h). */
+	/* Atoms: the names of the module and the function of a call. '_' stands
+	 * for any name. If wild_module or wild_function is true, this name is a
+	 * wildcard (base/glob.h). */
 	inv_word module, function;
 	bool wild_module, wild_function;
 	int arity; /* -1: any */
-	/* A match spec without actions. Its heads match the arguments of a
-	 * call, or [To,Msg] of send, or [Node,From,Msg] of receive.  INV_NIL:
-	 * every call or message. */
+	/* A match spec without actions. Its heads match the list of a call's
+	 * arguments, or [To,Msg] for send, or [Node,From,Msg] for receive.
+	 * INV_NIL: every call or message is selected. */
 	inv_word clauses;
 	bool raw;	  /* the user wrote the match spec itself */
 	unsigned actions; /* set of enum inv_selector_action; 0 if raw is
@@ -75,17 +76,19 @@ int inv_selector_parse(struct inv_heap *h, const char *text,
 		       struct inv_selector *s, struct inv_err *err);
 
 /*
- * Makes the match spec that selects the same events (match/event_match.h).
- * Where the selector has a wildcard, the match spec has '_'. Returns 0,
- * INV_ETOOBIG, or INV_EINVAL if events lack the data that the selector tests.
+ * Makes a match spec as in match/event_match.h, which selects the same events
+ * as the selector. Where the selector has a wildcard, the match spec has '_'.
+ * Returns 0, INV_ETOOBIG, or INV_EINVAL if events lack the data that the
+ * selector tests.
  */
 int inv_selector_events(struct inv_heap *h, const struct inv_selector *s,
 			inv_word *spec, struct inv_err *err);
 
 /*
- * Makes the match spec that `inviso trace' sets, with its actions. Returns 0,
- * INV_ETOOBIG, or INV_EINVAL if there is no such match spec: for procs, ports,
- * running, gc, long_gc and count.
+ * Makes the match spec that `inviso trace' sets, with its actions, and sets
+ * *event to the kind of event for which it is. Returns 0, INV_ETOOBIG, or
+ * INV_EINVAL if there is no such match spec: if the selector is not of calls,
+ * send or receive, or if it has the action count or time.
  */
 int inv_selector_spec(struct inv_heap *h, const struct inv_selector *s,
 		      inv_word *spec, enum inv_match_event *event,

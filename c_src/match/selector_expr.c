@@ -183,8 +183,8 @@ static const char *name_of(struct inv__selector *c, inv_word t, unsigned i)
 
 /*
  * Reads expressions that are separated by commas, and the token `closing'.
- * Stores the expressions in `to' and returns their number. `why' is the message
- * if neither a comma nor `closing' is next.
+ * Stores the expressions in `to' and returns how many there are. `why' is the
+ * message if neither a comma nor `closing' is next.
  */
 static size_t exprs(struct inv__selector *c, const char *closing, inv_word *to,
 		    const char *why)
@@ -234,8 +234,8 @@ static inv_word list(struct inv__selector *c)
 	return list_of(c, w, n, tail);
 }
 
-/* Makes the tuple that stands for the tuple w. In a guard it is {{...}},
- * because in guards of match specs {...} is a call. */
+/* Makes the term of the match spec for a tuple with the elements w. In a guard
+ * this is {{...}}, because in guards of match specs {...} is a call. */
 static inv_word made_tuple(struct inv__selector *c, size_t n, const inv_word *w)
 {
 	inv_word t = tuple(c, n, w);
@@ -348,10 +348,10 @@ static size_t field(struct inv__selector *c, const struct inv_record_def *r)
 	return 0;
 }
 
-/* Sets the fields of a record that are not in the text. If the text has
- * _ = Value, `others' is this value, and the fields are set to it. Otherwise a
- * pattern gets _ and a guard gets `undefined'. In a guard, a field with a
- * default value must be in the text, because the default is not known here. */
+/* Sets those fields of a record that the text does not give. If the text has
+ * _ = Value, `others' is this value, and the fields get it. If not, they get _
+ * in a pattern, and `undefined' in a guard. In a guard, the text must give each
+ * field with a default value, because the default is not known here. */
 static void other_fields(struct inv__selector *c,
 			 const struct inv_record_def *r, inv_word *w,
 			 inv_word others)
@@ -495,8 +495,8 @@ static inv_word is_record(struct inv__selector *c, inv_word *w)
 	return tuple(c, 4, w);
 }
 
-/* The functions of the newest release are accepted. A node of an older release
- * itself reports functions that it does not have. */
+/* The functions of the newest release are accepted. If a node has an older
+ * release, the node reports the functions that it does not have. */
 #define RELEASE 29
 
 static bool is_operator(inv_word name)
@@ -676,8 +676,8 @@ static inv_word primary(struct inv__selector *c)
 }
 
 /*
- * Returns true if `op' is a single character, and the text has a longer
- * operator that begins with it: ->, /=, ++ or --.
+ * Returns true if `op' is a single character, and the next token is not `op'
+ * but a longer token that begins with it: ->, /=, ++ or --.
  */
 static bool is_longer(struct inv__selector *c, const char *op)
 {
@@ -719,7 +719,7 @@ static inv_word append(struct inv__selector *c, inv_word x, inv_word y)
 				      "left of ++");
 }
 
-/* Returns x in [A, B]: x =:= A orelse x =:= B. */
+/* Returns the guard for Elixir's `x in [A, B]': x =:= A orelse x =:= B. */
 static inv_word member(struct inv__selector *c, inv_word x, inv_word of)
 {
 	inv_word any = 0, is;

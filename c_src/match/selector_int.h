@@ -51,7 +51,7 @@ void inv__selector_begin(struct inv__selector *c);
  * must have it as a whole word. */
 bool inv__selector_take(struct inv__selector *c, const char *token);
 /* Reads the patterns of arguments after "(", and the ")".  Returns the list of
- * the patterns, and sets *n to their number. */
+ * the patterns, and sets *n to how many there are. */
 inv_word inv__selector_arguments(struct inv__selector *c, unsigned *n);
 /* Reads the guard after "when".  Returns a list with one element for each
  * alternative, which is the list of its conditions. */
@@ -69,16 +69,18 @@ struct inv__elixir {
 
 /*
  * Translates a selector from Elixir's notation to Erlang's. `text' is the part
- * after the function's name; it is translated up to the arrow before the
- * actions. `first' is the character position of `text' in the selector.
+ * of the selector after the function's name. It is translated up to the arrow
+ * before the actions. `first' is the character position of `text' in the whole
+ * selector.
  * Returns 0, INV_ENOMEM, or INV_EINVAL with a message that has the character
  * position. Release *out also after an error.
  */
 int inv__elixir_translate(const char *text, unsigned first,
 			  struct inv__elixir *out, struct inv_err *err);
 void inv__elixir_release(struct inv__elixir *e);
-/* The message in *err is about e->text and begins with a character position.
- * Replaces this position by the position in the original text. */
+/* The message in *err begins with a character position in e->text. Replaces it
+ * by the position in the selector: `original' is the text that was translated,
+ * and `first' is its character position in the selector. */
 void inv__elixir_locate(const struct inv__elixir *e, const char *original,
 			unsigned first, struct inv_err *err);
 

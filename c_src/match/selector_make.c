@@ -5,9 +5,9 @@
 #include "match/selector_int.h"
 
 /*
- * Makes match specs from a parsed selector. The parser's functions that make
- * terms need a struct inv__selector, of which they use only the heap and the
- * error.
+ * Makes match specs from a parsed selector. This uses the parser's functions
+ * that make terms. They need a struct inv__selector, of which they use only the
+ * heap and the error.
  */
 #define atom inv__selector_named
 #define tuple inv__selector_tuple
@@ -104,9 +104,9 @@ static inv_word of_call(struct inv__selector *c, const struct inv_selector *s,
 	return TUPLE(c, LIST(c, any, atom(c, "call"), mfa), guards, body);
 }
 
-/* Returns the clauses for a selector of calls. If it has an arity and no
- * arguments, a clause with {M,F,Arity} also selects calls whose arguments were
- * not recorded. */
+/* Returns the clauses for a selector of calls that has neither arguments nor a
+ * match spec. If it has an arity, one of the clauses has {M,F,Arity}, and
+ * selects calls whose arguments were not recorded. */
 static inv_word calls(struct inv__selector *c, const struct inv_selector *s)
 {
 	inv_word l = INV_NIL;
@@ -149,8 +149,8 @@ static int call_clauses(struct inv__selector *c, const struct inv_selector *s,
 
 /* --- messages ------------------------------------------------------------- */
 
-/* Adds clauses for messages that match `msg' and are sent to `to': one clause
- * for each of the two tags of sent messages. */
+/* Adds to l clauses for messages that match `msg' and are sent to `to': one
+ * clause for each of the two tags, send and send_to_non_existing_process. */
 static inv_word of_send(struct inv__selector *c, inv_word to, inv_word msg,
 			inv_word guards, inv_word body, inv_word l)
 {
@@ -174,8 +174,9 @@ static bool is_name(inv_word t)
 	       (!inv_box_n(b) || *(const char *)inv_box_ptr(b, 1) != '$');
 }
 
-/* Adds clauses for messages to {Name,Node}, where Node is the node of the
- * event. b is the clause for messages to Name. */
+/* A message to the registered name Name can also be sent to {Name,Node}, where
+ * Node is the sender's own node. Adds the clauses for this form to l. b is the
+ * clause for messages to Name. */
 static inv_word of_name(struct inv__selector *c, const struct inv_selector *s,
 			const inv_word *b, inv_word l)
 {
@@ -281,8 +282,9 @@ static const char *const of_gc[] = {
 	"gc_major_end",	  "gc_max_heap_size", NULL,
 };
 
-/* Returns a clause {[Tracee, Tag | _], Guards, []} for each of the tags. `test'
- * is a function such as is_pid that the tracee must satisfy, or NULL. */
+/* Returns a list of clauses, {[Tracee, Tag | _], Guards, []} for each of the
+ * tags. `test' is the name of a function such as is_pid, which must be true for
+ * the tracee, or NULL. */
 static inv_word of_tags(struct inv__selector *c, const char *const *tags,
 			const char *test)
 {

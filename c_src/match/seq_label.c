@@ -24,8 +24,8 @@ static bool may_be_label(const struct inv_mnode *component)
 	       inv_word_is(component->term, "label");
 }
 
-/* Returns true if the expression sets an unsafe label, at any depth. The
- * children of an action are its arguments, the last first. */
+/* Returns true if the expression, or an expression inside it, sets an unsafe
+ * label. The children of an action are its arguments, the last first. */
 static bool is_unsafe(const struct inv_mnode *x)
 {
 	if (x->kind == INV_NODE_ACT && x->op == INV_MACT_SET_SEQ_TOKEN &&

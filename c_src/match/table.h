@@ -99,7 +99,8 @@ struct inv_match_fn_info {
 
 extern const struct inv_match_fn_info inv_match_fns[INV_MF_COUNT];
 
-/* The VM's message if an action has a wrong number of arguments. */
+/* Which of the VM's messages is given if an action has a wrong number of
+ * arguments. */
 enum inv_match_arity_text {
 	INV_MA_NONE_TAKEN, /* "called with arguments in" */
 	INV_MA_WRONG,	   /* "called with wrong number of arguments in" */

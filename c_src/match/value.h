@@ -68,8 +68,9 @@ enum inv_match_atom {
 };
 
 /*
- * The C result of a function of match specs that would raise an exception in
- * Erlang. Other C results are 0 and negative error codes.
+ * What a C function returns if the function of match specs that it computes
+ * would raise an exception in Erlang. Its other results are 0 and negative
+ * error codes.
  */
 #define INV_EXCEPTION 1
 

@@ -5,8 +5,9 @@
 
 /*
  * All jumps go forward, so the verifier makes one pass in the order of the
- * code. A table has the jumps whose targets this pass has not reached yet. The
- * stack height at a jump must be the same as at its target.
+ * code. A table has the jumps whose targets this pass has not reached yet, with
+ * the height of the stack at each jump. At the target the height must be the
+ * same.
  */
 #define JUMPS 64
 
@@ -215,8 +216,8 @@ static int call(struct verifier *v, uint32_t a)
 }
 
 /*
- * Checks an instruction that makes one term from per * a + more values. Limits
- * `a' first, so that this number cannot overflow.
+ * Checks an instruction that makes one term from per * a + more values. First
+ * checks that `a' is not too large, so that this sum cannot overflow.
  */
 static int build(struct verifier *v, uint32_t per, uint32_t a, uint32_t more)
 {

@@ -288,8 +288,8 @@ static ERL_NIF_TERM list_stopped(ErlNifEnv *env, struct inv_open_calls *o)
 /*
  * Returns the list of the stopped functions. If it is empty, clears `holds', so
  * that callbacks need not look for held processes. A callback first stops a
- * function and then sets `holds'. So this function checks the functions again
- * after it has cleared `holds'.
+ * function and then sets `holds'. So after this function has cleared `holds',
+ * it checks again whether a function is stopped.
  */
 static ERL_NIF_TERM settle(ErlNifEnv *env, struct inv_slot *slot,
 			   struct inv_open_calls *o)

@@ -44,12 +44,14 @@ struct inv_bound_call {
 };
 
 /*
- * Counts an event that the VM has reported; call it in the thread of the
- * traced process. If the event has a mark, it is copied to *plain without the
- * mark, and *event then points to the copy. If the event's function is in the
- * table of open calls, sets *call; otherwise the result is INV_BOUND_RECORD, and
- * *call does not change. For INV_TAG_CALL, *event must have the fields that the
- * VM passes in a map (nif/arrival.h); for other tags they are not read.
+ * If the event is a call whose end the VM will report, or the end of such a
+ * call, counts it in the table of open calls. Call it in the thread of the
+ * traced process. If the event has a mark, the event is copied to *plain
+ * without the mark, and *event then points to the copy. If the event's function
+ * is in the table of open calls, sets *call; otherwise the result is
+ * INV_BOUND_RECORD, and *call does not change. For INV_TAG_CALL, *event must
+ * have the fields that the VM passes in a map (nif/arrival.h); for other tags
+ * they are not read.
  */
 enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 			       const struct inv_tracer_event **event,

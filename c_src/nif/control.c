@@ -45,8 +45,9 @@ static struct inv_tracer *borrow(ErlNifEnv *env, ERL_NIF_TERM term)
 	return inv_tracer_borrow(handle);
 }
 
-/* Like borrow, but returns NULL if `delivers' is true and the tracer records,
- * or if it is false and the tracer delivers. */
+/* Like borrow, but `delivers' says whether the tracer must be one that delivers
+ * (true) or one that does not (false). Returns NULL for a tracer of the other
+ * kind. */
 static struct inv_tracer *borrow_kind(ErlNifEnv *env, ERL_NIF_TERM term,
 				      bool delivers)
 {

@@ -17,8 +17,8 @@ static const struct inv_ring_slot *slot_of(const struct inv_producer *p,
 }
 
 /*
- * Returns how many events the thread has committed so far, with those in the
- * newest packet.
+ * Returns how many events the thread has committed so far, including those in
+ * the newest packet.
  */
 static uint64_t committed(const struct inv_producer *p)
 {
@@ -38,7 +38,8 @@ static uint64_t committed(const struct inv_producer *p)
 
 /*
  * Returns how many events of a flight recorder were overwritten after the
- * spooler last read the ring: those before the oldest packet that still exists.
+ * spooler last read the ring. These are the unread events before the oldest
+ * packet that still exists.
  */
 static uint64_t overwritten(const struct inv_producer *p)
 {

@@ -68,7 +68,8 @@ struct inv_decide {
 	struct inv_kept *kept;
 	uint8_t *rooms; /* ROOM_BYTES for each thread */
 	uint64_t n_rooms;
-	uint32_t n_swept; /* how many entries are taken and not freed yet */
+	uint32_t n_swept; /* how many entries mark() has taken and reap() has
+			     not freed yet */
 	uint32_t swept[SWEPT_MAX]; /* the indices of these entries */
 	struct rule all;	   /* the rule for calls of all functions */
 	bool has_all;
@@ -121,8 +122,8 @@ void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
 		const struct counter *c = &d->counters[i];
 
 		/* `ended' is read before `kept': a call is counted in `kept'
-		 * when it begins, perhaps by another thread. So kept is at
-		 * least ended. */
+		 * when it begins, perhaps by another thread. So the sum in
+		 * `kept' is not less than the sum in `ended'. */
 		ended += atomic_load(&c->ended);
 		counts->forgotten += atomic_load(&c->forgotten);
 		counts->unkept += atomic_load(&c->unkept);
@@ -396,7 +397,8 @@ enum inv_verdict inv_decide_end(struct inv_tracer *t, struct inv_thread *thread,
 	found = inv_kept_end(d->kept, thread->index, process, ev->function,
 			     &call, &lost);
 	lose(d, thread->index, lost);
-	/* The call was not kept, or was removed. It was counted then. */
+	/* The call was not kept, or was removed before it ended. It was counted
+	 * at that time. */
 	if (inv_unlikely(found != INV_KEPT_FOUND))
 		return is_ruled(d, t, ev->function) ? INV_VERDICT_FORGET :
 						      INV_VERDICT_RECORD;
@@ -604,7 +606,8 @@ static bool is_dead(void *arg, uint64_t process)
 #define ENTRIES_A_CALL 8192u
 
 /* Frees the entries that mark() took, if each thread has been outside of the
- * tracer's callbacks since. Otherwise a later call of the NIF tries again. */
+ * tracer's callbacks since then. Otherwise a later call of the NIF tries
+ * again. */
 static void reap(struct inv_tracer *t, uint32_t thread)
 {
 	struct inv_decide *d = t->decide;
@@ -623,7 +626,8 @@ static void reap(struct inv_tracer *t, uint32_t thread)
 	d->n_swept = 0;
 }
 
-/* Takes entries of dead processes, so that these get no further kept calls. */
+/* Takes entries of dead processes, so that no further calls are kept for these
+ * processes. */
 static void mark(struct inv_tracer *t, ErlNifEnv *env, uint64_t *at)
 {
 	struct inv_decide *d = t->decide;

@@ -40,8 +40,9 @@ struct inv_tracer;
 
 void inv_decide_free(struct inv_decide *d);
 
-/* Numbers of calls that the filter wants, of functions with rules. `produced'
- * (nif/count.h) counts only those in without_args. */
+/* Counts of calls of functions with rules; only calls that the filter wants are
+ * counted. Of these counts, only without_args is part of `produced'
+ * (nif/count.h). */
 struct inv_decide_counts {
 	uint64_t forgotten; /* no rule picked the call when it ended */
 	uint64_t unkept;    /* the rules were not applied: no memory to keep the
@@ -59,8 +60,8 @@ void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
 /* A call whose end was reported. */
 struct inv_whole {
 	uint64_t ns;			  /* how long the call took */
-	uint64_t self_ns;		  /* the same without the traced calls
-					     inside it */
+	uint64_t self_ns;		  /* ns without the time of the traced
+					     calls inside the call */
 	uint32_t depth;			  /* how many calls were open around
 					     it */
 	const struct inv_kept_call *call; /* NULL: its function has no rules,
@@ -90,8 +91,8 @@ bool inv_decide_endless(struct inv_tracer *t, uint32_t thread,
  * Call it for an event for which inv_bound_count returned INV_BOUND_LEAVE_OUT.
  * If the event is a call whose end will be recorded, the tracer keeps the call
  * nevertheless, so that its end is not taken for the end of another call. If
- * the event is the end of a call, the ends of its function are not recorded any
- * more. Then this function does the same as inv_decide_held.
+ * the event is the end of a call, the ends of the called function are not
+ * recorded any more, so this function does the same as inv_decide_held.
  */
 void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 			 const struct inv_tracer_event *te, enum inv_tag tag,

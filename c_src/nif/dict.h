@@ -9,8 +9,8 @@
 
 /*
  * The dictionary of the packet that a thread is writing: atoms, pids, ports,
- * nodes and functions that it defines, with their numbers. Each ring has
- * one such dictionary, used only by the ring's thread.
+ * nodes and functions that the packet defines, with their numbers. Each ring
+ * has one such dictionary, used only by the ring's thread.
  *
  * The dictionary is a table with one entry for each hash. If two keys have the
  * same hash, the later key replaces the earlier one. If the earlier key occurs

@@ -27,8 +27,8 @@
 
 /*
  * For each list cell that the encoder may visit, the redaction rules may visit
- * this many. In a term that is not cut, the rules need fewer visits. They need
- * the most, three for a cell, if the cell is in a list in a pair in a list.
+ * this many cells. In a term that is not cut, the rules need fewer visits. They
+ * need the most visits, three for each cell, for a list in a pair in a list.
  */
 #define CHECKS_OF_LOOK 4u
 
@@ -216,7 +216,7 @@ INLINED bool put_term(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 
 	if (guesses[term & GUESS_BITS] == GUESS_NOTHING &&
 	    (size_t)(e->top - e->p) >= KNOWN_MAX) {
-		/* The term is not a pointer, so its word has all of it. */
+		/* The term is not a pointer, so its word is the whole term. */
 		if (inv_unlikely(e->dict == NULL))
 			return term == nil ? inv_put_byte(e, INV_T_NIL) :
 					     inv_put_word(e, term);
@@ -541,7 +541,8 @@ static inline void begin_term(struct inv_encoder *e)
 	e->checks = CHECKS_OF_LOOK * e->looks;
 }
 
-/* Writes a whole term, or only its shape if the rules redact all data. */
+/* Writes a whole term. If the rules redact all data, writes only its shape
+ * (nif/redact.h). */
 static inline bool put_whole(struct inv_encoder *e, ERL_NIF_TERM term,
 			     uint32_t depth)
 {

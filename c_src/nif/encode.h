@@ -43,12 +43,13 @@ struct inv_redaction;
 struct inv_encoder {
 	ErlNifEnv *env;
 	struct inv_packet_dict *dict; /* NULL: writes kept terms (nif/kept.h) */
-	struct inv_fresh *fresh; /* the encoder adds the processes of this node
-				    that it writes; NULL: not needed */
+	struct inv_fresh *fresh; /* the encoder adds to it the processes of this
+				    node that it writes; NULL: not needed */
 	uint8_t *p;
 	uint8_t *top;
-	uint8_t *limit;	    /* where the current term's budget ends; each
-			       definition lowers it, and p may exceed it */
+	uint8_t *limit;	    /* the value of p at which the current term's budget
+			       is used up; each definition lowers it, and p may
+			       exceed it */
 	uint32_t max_bytes; /* the budget of one term */
 	uint32_t
 		more_binary; /* 0, or the budget of one term for the contents of
@@ -56,9 +57,9 @@ struct inv_encoder {
 	uint32_t binary_left; /* how much of more_binary the current term has
 				 left */
 	uint32_t max_depth;   /* 1 .. INV_ENCODE_DEPTH */
-	uint32_t looks;	      /* list cells that the encoder may still visit
-			       without writing them */
-	uint32_t checks;      /* list cells and map pairs that redaction may
+	uint32_t looks;	      /* how many list cells the encoder may still visit
+				 without writing them */
+	uint32_t checks;      /* how many list cells and map pairs redaction may
 				 still visit */
 	bool cut;	      /* a CUT or HOLE was written */
 	uint32_t kept_node;   /* kept terms: the last node that was written */

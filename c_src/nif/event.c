@@ -77,8 +77,9 @@ static INV_COLD ERL_NIF_TERM enabled_otherwise(ErlNifEnv *env, uint64_t handle,
 		       inv_am_discard;
 }
 
-/* The result of enabled/3 if the guess of the tracer's slot was wrong, or the
- * tracer there is not simply in use. */
+/* Computes the result of enabled/3 if the guess of the tracer's slot was wrong,
+ * the state of the tracer is not INV_USE_ASKED, or processes may be held
+ * (nif/bound.h). */
 static INV_COLD ERL_NIF_TERM enabled_slowly(ErlNifEnv *env,
 					    const ERL_NIF_TERM argv[])
 {

@@ -131,8 +131,8 @@ void inv_event_filter_free(struct inv_event_filter *f)
 
 /* --- running a filter: called by callbacks ----------------------------- */
 
-/* Runs an action of the match spec. All that a filter knows about the process
- * is its pid: the tracee. */
+/* Runs an action of the match spec. The only fact about the traced process that
+ * a filter knows is its pid. */
 static int act(struct inv_vm_run *r, enum inv_match_act a,
 	       const struct inv_val *top, uint32_t n, struct inv_val *out)
 {

@@ -13,7 +13,8 @@
  *
  * Adds a line "locked" to the file, or a line "nolock" if the file cannot be
  * locked; then the result is false. If this VM has locked the file already,
- * only returns true. Only the guard calls it. It runs on a dirty scheduler.
+ * only returns true. Only the guard (inviso_guard.erl) calls it. It runs on a
+ * dirty scheduler.
  */
 ERL_NIF_TERM inv_hold(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]);
 

@@ -11,9 +11,9 @@
 /*
  * The layout of a pid's word changes between releases, but its printed form
  * does not. So pids, ports and references are read from their printed form, and
- * funs are written in it. A printed form has a bounded length: the longest is
- * that of a fun, with two atoms of 255 characters, each of which can be escaped
- * in ten bytes.
+ * funs are written in their printed form. A printed form has a bounded length:
+ * the longest is that of a fun, with two atoms of 255 characters, each of which
+ * can be escaped in ten bytes.
  */
 #define PRINTED_MAX 5400
 
@@ -249,8 +249,9 @@ static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
 	if (!enif_term_to_binary(env, term, &bin))
 		return false;
 	end = bin.data + bin.size;
-	/* The bytes: 131; the tag; in a reference the number of words (u16);
-	 * the atom. 90 is the tag of a reference. */
+	/* The external format begins with 131 and the tag. Then follows the
+	 * atom; in a reference, the number of words (u16) is in front of it. 90
+	 * is the tag of a reference. */
 	is_ref = bin.size > 4 && bin.data[1] == 90;
 	if (bin.size > 4)
 		after = name_read(&name, bin.data + (is_ref ? 4 : 2), end);
@@ -271,7 +272,7 @@ static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
 }
 
 /* In kept terms: writes the definition of another node, in front of the first
- * pid, port or reference of this node. */
+ * pid, port or reference of that other node. */
 static INV_COLD bool keep_node(struct inv_encoder *e, ERL_NIF_TERM term,
 			       uint64_t x)
 {

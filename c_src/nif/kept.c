@@ -124,7 +124,7 @@ static bool put_word(struct inv_encoder *e, const uint8_t *p)
 bool inv_kept_terms(struct inv_encoder *e, const uint8_t *p, uint32_t n)
 {
 	const uint8_t *end = p + n;
-	const uint8_t *plain = p; /* the bytes before it were written */
+	const uint8_t *plain = p; /* the bytes before `plain' were written */
 
 	while (p < end) {
 		const uint8_t *at = p;

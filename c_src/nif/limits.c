@@ -41,8 +41,9 @@ static uint32_t lease(_Atomic int64_t *left, uint32_t want)
 }
 
 /*
- * Several threads may call it at the same time. Stores the reason before the
- * state, so that a thread that sees the state also sees the reason.
+ * Several threads may call it at the same time. Stores the reason (spent_by)
+ * before the state INV_USE_SPENT, so that a thread that sees this state also
+ * sees the reason.
  */
 void inv_limits_spend(struct inv_tracer *t, enum inv_limit why)
 {

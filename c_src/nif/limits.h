@@ -23,7 +23,7 @@ void inv_limits_spend(struct inv_tracer *t, enum inv_limit why);
  * tracer does not allow another event now. */
 bool inv_limits_take(struct inv_tracer *t, struct inv_lane *lane, uint64_t now);
 
-/* Counts the bytes of an event against the limit. */
+/* Counts the bytes of an event against the limit of bytes. */
 void inv_limits_bytes(struct inv_tracer *t, struct inv_lane *lane,
 		      uint32_t bytes);
 

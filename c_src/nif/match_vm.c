@@ -245,8 +245,9 @@ static int m_eq(struct machine *m, const struct inv_val *a,
 	return m_same(m, x, y, how, equal);
 }
 
-/* Sets *equal to whether a clause head with constant a matches the term t. In a
- * clause head 0.0 does not match -0.0, although =:= may return true. */
+/* Sets *equal to whether a clause head with the constant number `a' matches the
+ * term t. In a clause head 0.0 does not match -0.0, although =:= may return
+ * true. */
 static int m_eq_const(struct machine *m, inv_word t, uint32_t a, bool *equal)
 {
 	inv_word c = m->match->consts[a].t;
@@ -261,8 +262,8 @@ static int m_eq_const(struct machine *m, inv_word t, uint32_t a, bool *equal)
 	return 0;
 }
 
-/* Returns constant a of the program. If the constant is not an immediate term,
- * returns a copy in the environment of the run. */
+/* Returns the constant number `a' of the program. If the constant is not an
+ * immediate term, returns a copy in the environment of the run. */
 static struct inv_val m_const(struct machine *m, uint32_t a)
 {
 	const struct inv_vm_const *c = &m->match->consts[a];

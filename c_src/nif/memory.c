@@ -26,8 +26,8 @@ static uint64_t quarter_of_machine(void)
 	       (uint64_t)sysconf(_SC_PAGESIZE) / 4;
 }
 
-/* Adds the memory to the size of inviso's memfds in this VM. Returns false, and
- * adds nothing, if the limit would be exceeded. */
+/* Adds the length of *m to the total size of inviso's memfds in this VM.
+ * Returns false, and adds nothing, if the limit would be exceeded. */
 static bool take(struct inv_memory *m)
 {
 	if (atomic_fetch_add(&taken, m->len) + m->len <= quarter_of_machine()) {

@@ -28,7 +28,8 @@ bool inv_open_keys_number(struct inv_tracer *t, struct inv_tally *keys,
 			  uint32_t part, const struct inv_tracer_event *te,
 			  uint32_t *number);
 
-/* Returns the key with this number, which is not INV_OPEN_KEYS_OTHERS. */
+/* Returns the key with this number. The number must not be
+ * INV_OPEN_KEYS_OTHERS. */
 const struct inv_tally_key *inv_open_keys_get(const struct inv_tally *keys,
 					      uint32_t number);
 

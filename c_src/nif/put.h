@@ -102,8 +102,9 @@ static inline bool inv_put_moved(struct inv_encoder *e, const uint8_t *from,
 /*
  * Codes of kept terms (nif/kept.h); packets never contain them.
  *
- * INV_KEPT_NODE  another node, before its first pid, port or reference: n as a
- *                varint, and n bytes as in INV_DEF_NODE
+ * INV_KEPT_NODE  the definition of another node, in front of the first pid,
+ *                port or reference of that node: n as a varint, and n bytes as
+ *                in INV_DEF_NODE
  * INV_KEPT_WORD  an atom, or a pid or port of this node, as the VM's term: 8
  *                bytes, which stay the same as long as the VM lives
  */

@@ -218,7 +218,8 @@ static uint8_t head_of(const struct inv_recording *ev)
 
 /*
  * Sets INV_EV_REDACTED in the record at `head': its terms contain a mark. If
- * the record has no byte of flags yet, as most records, inserts this byte.
+ * the record has no byte of flags yet, inserts this byte; most records have
+ * none.
  */
 static INV_COLD bool flag_redacted(struct inv_encoder *e, uint8_t *head)
 {

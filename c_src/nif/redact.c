@@ -109,7 +109,8 @@ bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term)
 /*
  * The VM does not copy the values of variables into the result of a match spec.
  * So a value of the event that is in the result has the same word. If the
- * result has only a part of a redacted value, it is not found.
+ * result has only a part of a redacted value, this function does not find the
+ * part.
  */
 bool inv_redact_was_marked(const struct inv_encoder *e, ERL_NIF_TERM term)
 {
@@ -130,8 +131,9 @@ bool inv_redact_was_marked(const struct inv_encoder *e, ERL_NIF_TERM term)
 
 /* --- keys ----------------------------------------------------------------- */
 
-/* An entry of the cache has the atom's word, and in the bits from VERDICT_SHIFT
- * on the verdict: a set of INV_REDACT_IS_... bits, and IS_ATOM, so that it is
+/* An entry of the cache consists of an atom's word and, in the bits from
+ * VERDICT_SHIFT on, the verdict: a set of INV_REDACT_IS_... bits that says for
+ * what the rules use the atom. IS_ATOM is always set, so that a verdict is
  * never 0. */
 #define VERDICT_SHIFT 60
 #define IS_ATOM 8u

@@ -24,8 +24,8 @@ struct inv_redaction {
 void inv_redaction_init(ErlNifEnv *env);
 
 /*
- * Writes a mark, which has only the type of the term, in its place. Here and
- * below, the parameters and results are those of inv_encode_term.
+ * Writes a mark in place of the term. A mark has only the type of the term.
+ * Here and below, the parameters and results are those of inv_encode_term.
  */
 bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term) INV_COLD;
 

@@ -64,7 +64,8 @@ static bool holds_ours(const struct inv_starts *s, ErlNifEnv *env,
 	       label + 1 == load(&s->label);
 }
 
-/* Subtracts one from the number of requests that may still begin. */
+/* Subtracts one from the number of requests that may still begin, unless there
+ * is no limit. Returns false if no more may begin. */
 static bool take_one(struct inv_starts *s)
 {
 	int64_t left = atomic_load_explicit(&s->left, memory_order_relaxed);
@@ -167,8 +168,8 @@ bool inv_starts_ask(uint64_t handle, ERL_NIF_TERM process)
 	return run;
 }
 
-/* Returns true if the event must not begin a request: for a call,
- * inv_starts_ask has decided that. */
+/* Returns true if the event must not begin a request. For a call,
+ * inv_starts_ask has already decided this. */
 static bool is_refused(const struct inv_starts *s, uint64_t handle,
 		       const struct inv_tracer_event *te)
 {
@@ -279,7 +280,8 @@ bool inv_starts_take(struct inv_tracer *t, uint64_t handle,
 			inv_starters_end(o, te->tracee);
 		return false;
 	}
-	/* With this value, the match spec has cleared the token's flags. */
+	/* This value means that the match spec has cleared the token's
+	 * flags. */
 	if (te->value == inv_am_inviso_seq_over) {
 		if (!o || !inv_starters_done(o, te->tracee))
 			return false;

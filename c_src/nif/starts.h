@@ -19,17 +19,17 @@
  *
  * The VM also reports the end of each start call. These ends are not recorded.
  * They show whether a later start call of the process begins another request,
- * although the process still holds a token (vm/starters.h). If it does, it is
- * recorded with [] as Token. But if a limit or the sample leaves that request
- * out, the call is recorded once with the value '$inviso_seq_over': events that
- * follow from it are not part of the earlier request.
+ * although the process still holds a token (vm/starters.h). If it does, this
+ * call is recorded with [] as Token. But if a limit or the sample leaves that
+ * request out, the call is recorded once with the value '$inviso_seq_over':
+ * events that follow from it are not part of the earlier request.
  *
  * The number of requests can be limited, and the tracer can take a sample, one
  * request in N. Before the VM runs the match spec of a call, it calls
  * enabled/3. If enabled/3 returns `discard', the match spec does not set the
- * token. For a sent message it sets the token nevertheless. So a request is
- * counted, and its first event recorded, only when the match spec has matched.
- * A request beyond the limit is only counted.
+ * token. The match spec of a sent message sets the token nevertheless. So a
+ * request is counted, and its first event recorded, only when the match spec
+ * has matched. A request beyond the limit is only counted.
  *
  * The tracer records the seq_trace events of tokens with its own label. Those
  * of tokens with another label are only counted.
@@ -57,7 +57,8 @@ enum inv_starts_mode {
 /* The part of a tracer's slot that is about requests. All fields are atomic,
  * because enabled/3 may read them after the tracer was freed. */
 struct inv_starts {
-	_Atomic uint64_t label;	 /* the token's label plus 1; 0: any label */
+	_Atomic uint64_t label;	 /* label of the tracer's tokens, plus 1; 0: any
+				    label */
 	_Atomic uint8_t mode;	 /* enum inv_starts_mode */
 	_Atomic int64_t left;	 /* how many requests may still begin;
 				   INT64_MAX: no limit */

@@ -96,8 +96,8 @@ INV_COLD struct inv_tally_cell *inv_tally_first(struct inv_tracer *t,
 
 	if (is_lasting(env, key))
 		c = inv_tally_claim(&tally->parts[part], key);
-	/* The process inviso_names of the tracer will write the name of this
-	 * process into the log. */
+	/* The tracer's process inviso_names will write the name of this process
+	 * into the log. */
 	if (c && key->kind == INV_COUNT_PROCESS && part < t->n_lanes &&
 	    enif_get_local_pid(env, key->word, &pid))
 		inv_fresh_add(&t->lanes[part].fresh, key->word, &pid);
@@ -255,9 +255,9 @@ static ERL_NIF_TERM make_note(ErlNifEnv *env, const struct inv_tracer *t,
 }
 
 /*
- * These bound the time of one call of the NIF to about a millisecond. For a
- * row, the reader looks the key up in the part of each thread; an empty cell
- * takes almost no time.
+ * How many cells and parts one call of the NIF may look at, so that it takes
+ * about a millisecond at most. For a row, the reader looks the key up in the
+ * part of each thread; an empty cell takes almost no time.
  */
 #define CELLS_A_CALL (4 * INV_TALLY_CELLS)
 #define LOOK_UPS_A_CALL 4096u

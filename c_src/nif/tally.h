@@ -20,8 +20,9 @@ struct inv_tally_cell;
 struct inv_tally_key;
 struct inv_tracer;
 
-/* What a tally counts by is a value of enum inv_count_of, or this one: the keys
- * are the results of calls and the reasons of exits (nif/results.h). */
+/* What a tally counts by is a value of enum inv_count_of, or INV_BY_RESULT.
+ * With INV_BY_RESULT the keys are the results of calls and the reasons of exits
+ * (nif/results.h). */
 #define INV_BY_RESULT 0x100u
 
 /* Counts an event. `thread' is the index of the calling thread. Returns false

@@ -27,16 +27,17 @@
  * barrier, a fence.
  */
 struct inv_thread {
-	_Alignas(INV_CACHE_LINE) _Atomic uint32_t busy; /* slot of the tracer
-							   whose callback the
-							   thread is in, + 1; 0:
+	_Alignas(INV_CACHE_LINE) _Atomic uint32_t busy; /* 1 + the slot of the
+							   tracer whose callback
+							   the thread is in; 0:
 							   none */
 	uint32_t index;
 	_Atomic(const void *) held; /* the thread's hazard pointer
 				       (inv_thread_hold); NULL: none */
 	/* The arguments of the last call of inv_starts_ask in this thread, and
 	 * its decision. Only this thread uses them. */
-	uint64_t start_handle; /* 0: there was no call, or it was used */
+	uint64_t start_handle; /* 0: there was no such call, or its decision was
+				  used already */
 	uint64_t start_process;
 	bool start_refused; /* the event must not begin a request */
 };

@@ -209,8 +209,8 @@ static void begin(struct counter *c, uint64_t process,
 		lost(c, process, span);
 }
 
-/* Pushes the start of a garbage collection, of running or of waiting. Its key
- * is never a value. */
+/* Pushes the start of a garbage collection, or of a time during which the
+ * process runs or waits. Its key is never a value. */
 static void begin_other(struct counter *c, uint64_t process, uint32_t function,
 			uint64_t now)
 {

@@ -69,9 +69,9 @@ bool inv_times_number(struct inv_tracer *t, uint32_t thread,
 const struct inv_tally *inv_times_keys(const struct inv_tracer *t);
 
 /*
- * Puts the notes of the histogram of a row's key in front of a list, and adds
- * their number, which is at most INV_TIMES_NOTES, to *n. Only for a tracer with
- * histograms.
+ * Makes the notes that contain the histogram of the row's key, and puts them in
+ * front of `list'. Adds their number, which is at most INV_TIMES_NOTES, to *n.
+ * Only for a tracer with histograms.
  */
 #define INV_TIMES_NOTES 61u
 ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,

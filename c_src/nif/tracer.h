@@ -212,13 +212,13 @@ struct inv_tracer_opts {
 	char redact[INV_REDACT_RULES]; /* rules; "": none */
 	char ring_path[INV_PATH_LEN];  /* path of the ring file; "": the
 					  rings are in memory without a file */
-	struct inv_ring_ctl spool;     /* only the options of the spooler in it
-					 are used */
+	struct inv_ring_ctl spool;     /* only the spooler's options in this
+					  struct are used */
 };
 
 int inv_tracers_load(ErlNifEnv *env); /* Returns 0, or an error if the library
 					 cannot be used. */
-bool inv_tracers_unload(void);	      /* Returns false if a thread is still in a
+bool inv_tracers_unload(void);	      /* Returns false if a thread still uses a
 					 tracer. */
 
 /*

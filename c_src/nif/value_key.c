@@ -30,7 +30,7 @@ static enum form form_of(const struct inv_tally_key *key)
 
 #define MAX_MAP 8u
 
-/* In `todo', stands for a term that is redacted. */
+/* Stands in `todo' for a term that is redacted. */
 #define REDACTED ((ERL_NIF_TERM)0)
 
 /* `todo' has the terms that are still to be written. Each of them takes at
@@ -113,8 +113,8 @@ static bool put_map(struct writer *w, ERL_NIF_TERM t, size_t n)
 	ERL_NIF_TERM k, v;
 	uint32_t first = w->n_todo, last;
 
-	/* Larger maps are left out. The iterator of a map of more than 32 keys
-	 * would allocate memory. */
+	/* Maps of more than MAX_MAP pairs are left out. The iterator of a map
+	 * of more than 32 keys would allocate memory. */
 	if (n > MAX_MAP || !fits(w, 2, 2 * n) ||
 	    !enif_map_iterator_create(w->env, t, &it,
 				      ERL_NIF_MAP_ITERATOR_FIRST))

@@ -56,8 +56,9 @@ static enum inv_outcome end(struct inv_tracer *t, struct inv_thread *thread,
 	(void)inv_arrival_whole(a);
 	if (verdict == INV_VERDICT_WHOLE)
 		ev->whole = &whole;
-	/* If the call was kept and is recorded only now, the filter has already
-	 * wanted it. Otherwise ask the filter about the end. */
+	/* If the call was kept and is recorded only now, the filter has
+	 * selected it when it began. Otherwise ask the filter about the end of
+	 * the call. */
 	if (ev->whole && whole.call)
 		inv_record(t, &t->lanes[thread->index], ev);
 	else
@@ -79,7 +80,8 @@ static INV_COLD enum inv_outcome exits(struct inv_tracer *t,
 	(void)inv_arrival_whole(a);
 	if (verdict == INV_VERDICT_WHOLE)
 		ev->whole = &whole;
-	/* If the exit is not recorded, the call that it ends is not either. */
+	/* If the exit is not recorded, the call that it ends is not recorded
+	 * either. */
 	if (!record_wanted(t, thread, ev, INV_BOUND_RECORD, false) &&
 	    verdict == INV_VERDICT_WHOLE)
 		verdict = INV_VERDICT_RECORD;

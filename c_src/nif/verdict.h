@@ -21,7 +21,7 @@ static inline bool inv_verdict_on(enum inv_tag tag)
 	       tag == INV_TAG_EXCEPTION_FROM || tag == INV_TAG_EXIT;
 }
 
-/* Call it only if the tracer has functions whose ends are reported. */
+/* Call it only if the tracer has a table of open calls (t->open_calls). */
 enum inv_outcome inv_verdict(struct inv_tracer *t, struct inv_thread *thread,
 			     struct inv_arrival *a, enum inv_tag tag);
 

@@ -18,8 +18,8 @@
 #include "node/payload.h"
 
 #define STEP_MS 10000
-/* If the user stops the command while it attaches, it waits this long for the
- * pids of the nodes' guards. */
+/* If the user stops the command while it attaches, the command still waits this
+ * long for the pids of the nodes' guards. */
 #define GUARD_MS 2000
 /*
  * The maximum number of requests to a node in one step: one for each of three
@@ -201,8 +201,8 @@ static void ask_code(const struct step *s, size_t i)
 	inv_ask_rex(asks_of(s, i), a->conn, "erl_eval", "expr", &e, s->ms);
 }
 
-/* Decodes the map in the node's answer.  Its value of `dir' is a path, or the
- * atom none. */
+/* Decodes the map in the node's answer. The map's value of `dir' is a path, or
+ * the atom none. */
 static int decode_attached(struct inv_decode *d, struct inv_attach *a,
 			   struct inv_texts *files)
 {
@@ -231,7 +231,8 @@ static int decode_attached(struct inv_decode *d, struct inv_attach *a,
 	return r == 0 && !got.guard.node[0] ? inv_decode_bad(d) : r;
 }
 
-/* Decodes the answer.  Returns INV_EBUSY if the request must be sent again. */
+/* Decodes the answer to the request to load the code. Returns INV_EBUSY if the
+ * request must be sent again. */
 static int code_loaded(struct inv_ask *ask, struct inv_attach *a,
 		       struct inv_texts *files)
 {
@@ -245,8 +246,9 @@ static int code_loaded(struct inv_ask *ask, struct inv_attach *a,
 	return r;
 }
 
-/* Handles a node's answer. Returns true if the request must be sent again, but
- * not if `last' is true: then that is an error. */
+/* Handles a node's answer to the request to load the code. Returns true if the
+ * request must be sent again. If `last' is true, it is not sent again:
+ * attaching to the node has then failed, and the result is false. */
 static bool load_one(struct step *s, size_t i, bool last)
 {
 	struct inv_attach *a = &s->v[i];
@@ -259,7 +261,8 @@ static bool load_one(struct step *s, size_t i, bool last)
 		inv_err_set(&a->err, r,
 			    "another command is attaching or leaving there, "
 			    "and does not finish");
-	/* The code is loaded, or may be, because the node has not answered. */
+	/* The code is loaded (r is 0), or may be loaded, because the node has
+	 * not answered (ask->code is negative). */
 	if (r == 0 || ask->code < 0)
 		a->state = INV_ATTACH_CODE;
 	if (r < 0)
@@ -275,11 +278,11 @@ static int pause_for(const struct step *s, int ms)
 }
 
 /*
- * Sends the request to all nodes that do not have the code yet. If the user
- * stops the command, still waits GUARD_MS for the answers: they contain the
- * pids of the guards, which the command needs for leaving the nodes. A node
- * that does not answer in time removes the code by itself after the connection
- * has ended.
+ * Sends the request to load the code to all nodes that do not have the code
+ * yet. If the user stops the command, still waits GUARD_MS for the answers:
+ * they contain the pids of the guards, which the command needs for leaving the
+ * nodes. A node that does not answer in time removes the code by itself after
+ * the connection has ended.
  */
 static int load_once(struct step *s, bool last, bool *again)
 {
@@ -361,7 +364,7 @@ static void ask_files(const struct step *s, size_t i)
 				    files->v[f]));
 		return;
 	}
-	/* If no tracer was requested, no files were sent. */
+	/* Without the option `tracer', no files were sent. */
 	if (!s->opts->tracer)
 		return;
 	inv_put_atom(&e, "ready");

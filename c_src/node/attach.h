@@ -46,11 +46,12 @@ struct inv_attach {
 	struct inv_err err;
 	struct inv_survey survey;
 	erlang_pid guard;
-	/* After the command has left the node: inviso's code is still there. */
+	/* Set when the command leaves the node: true if inviso's code stays on
+	 * the node. */
 	bool stays;
 	char dir[1024]; /* the private directory on the node; "":
 				    none */
-	/* After the command has left the node: the owners of the other clients
+	/* Set when the command leaves the node: the owners of the other clients
 	 * that still need the code. */
 	struct inv_texts others;
 };
@@ -60,7 +61,8 @@ struct inv_attach_opts {
 	bool tracer;		 /* also send library and spooler to the node */
 	const char *const *dirs; /* candidates for the parent of the private
 				    directory */
-	size_t n_dirs;		 /* how many; 0: the node chooses the parent */
+	size_t n_dirs;		 /* number of `dirs'; 0: the node chooses the
+				    parent */
 	int ms;			 /* time limit of each step in milliseconds; 0
 				    means 10000 */
 	bool survey_only;	 /* stop after the survey, with the state

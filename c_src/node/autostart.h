@@ -50,9 +50,9 @@ void inv_autostart_write(struct inv_ask *ask, struct inv_conn *c,
 			 const struct inv_autostart_case *what, int ms);
 
 /*
- * Decodes the answer to each of these requests. The caller releases `out', even
- * if the result is an error. If inviso is not installed, the error is
- * INV_EREMOTE.
+ * Decodes the answer to show(), remove() or write(...). The caller releases
+ * `out', even if the result is an error. If inviso is not installed, the error
+ * is INV_EREMOTE.
  */
 int inv_autostart_got(const struct inv_ask *ask, struct inv_autostart *out,
 		      struct inv_err *err);

@@ -27,10 +27,10 @@ struct inv_dest {
 
 /*
  * Queues a request and sets `*tag'. Later the inbox gets one item with this
- * tag: INV_MAIL_ANSWER, _TIMEOUT or _GONE. If the connection is lost before,
- * the inbox gets only the connection's INV_MAIL_LOST. Returns 0, INV_EBUSY (not
- * connected yet), INV_EFULL (too many bytes wait to be sent), INV_ENOMEM, or
- * the error by which the connection was lost.
+ * tag: INV_MAIL_ANSWER, _TIMEOUT or _GONE. If the connection is lost before
+ * that, the inbox gets only the connection's INV_MAIL_LOST. Returns 0,
+ * INV_EBUSY (not connected yet), INV_EFULL (too many bytes wait to be sent),
+ * INV_ENOMEM, or the error by which the connection was lost.
  */
 int inv_conn_request(struct inv_conn *c, const struct inv_dest *to,
 		     const struct inv_buf *request, int ms, uint64_t *tag,

@@ -39,22 +39,23 @@ struct inv_conn_opts {
 	/* Not NULL: the node is known to be unreachable, for this reason. The
 	 * thread then does not connect, and the item LOST has this error. */
 	const struct inv_err *unreachable;
-	/* Milliseconds and bytes. 0: the default. */
+	/* In the next four fields, which are in milliseconds or bytes, 0 means
+	 * the default. */
 	int connect_ms;	   /* time limit for connecting, in total; default
 			      5000 */
 	int write_ms;	   /* if the node reads nothing for this time, the
 			      connection is lost; default 15000 */
 	size_t answer_max; /* if the node sends a longer message, the
 			      connection is lost; default 16 MiB */
-	size_t queue_max;  /* at most so much may wait to be sent; default
-			      64 MiB */
+	size_t queue_max;  /* at most this many bytes may wait to be sent;
+			      default 64 MiB */
 };
 
 /*
  * Starts a connection. Copies `opts' and `to'; borrows the inbox `in' until
  * inv_conn_close. Later the inbox gets the item CONNECTED or LOST. Returns NULL
- * if there is no memory, descriptor or thread; also if an argument is invalid,
- * and err's code is then INV_EINVAL.
+ * if there is no memory, descriptor or thread. Also returns NULL if an argument
+ * is invalid; err's code is then INV_EINVAL.
  *
  * The item LOST has one of these codes: INV_ENONODE (epmd has no node of that
  * name), INV_EUNREACHABLE (no such host, no epmd, no answer, or the node uses

@@ -66,8 +66,8 @@ struct inv_conn {
 	uint64_t last_tag;
 	void *user;
 
-	bool brought; /* of inv_conn_set_brought; only the caller's thread uses
-			 it */
+	bool brought; /* set by inv_conn_set_brought; only the caller's thread
+			 uses it */
 
 	/* The connection's thread alone uses the following fields. */
 	/*

@@ -12,7 +12,7 @@
 
 /*
  * Decodes answers of nodes; their bytes are not trusted. Each function reads
- * the next term. If the term has another kind than the function reads, this
+ * the next term. If the term is of another kind than the function expects, this
  * call and all later ones return INV_EDAMAGED, or the error of the cursor.
  *
  * The struct is large (80 KB), because it contains a cursor.
@@ -114,8 +114,8 @@ int inv_field_texts(struct inv_decode *d, void *at);
 int inv_field_bool(struct inv_decode *d, void *at);
 int inv_field_pid(struct inv_decode *d, void *at);
 
-/* Reads an atom.  Sets `*word' to the atom's index in `names', or to -1 if it
- * is not there. */
+/* Reads an atom. Sets `*word' to the atom's index in `names', or to -1 if
+ * `names' does not have it. */
 int inv_decode_word(struct inv_decode *d, const char *const *names, int *word);
 
 /* Returns the index in `names' of the atom in `tok', or -1. */
@@ -128,7 +128,8 @@ int inv_decode_bool(struct inv_decode *d, bool *v);
 int inv_decode_skip(struct inv_decode *d);
 
 /*
- * Call it for an unexpected term. Returns INV_EDAMAGED, as all later calls do.
+ * Call it for an unexpected term. Returns INV_EDAMAGED; from then on, all other
+ * functions return it for `d', too.
  */
 int inv_decode_bad(struct inv_decode *d);
 
@@ -152,8 +153,8 @@ int inv_decode_class(struct inv_decode *d, int *code);
  */
 int inv_decode_answer_ok(struct inv_decode *d, struct inv_err *err);
 
-/* For an answer that is not one of those above: returns INV_EDAMAGED, with the
- * answer as text in `err'. */
+/* For an answer that has none of the expected forms: returns INV_EDAMAGED, with
+ * the answer as text in `err'. */
 int inv_decode_strange(const struct inv_decode *d, struct inv_err *err);
 
 #endif

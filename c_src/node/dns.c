@@ -161,8 +161,8 @@ static void *ask(void *arg)
 
 /* --- all addresses -------------------------------------------------------- */
 
-/* Starts the thread, with all signals blocked. If that fails, searches now, in
- * this thread. */
+/* Starts the thread that searches for nodes, with all signals blocked. If that
+ * fails, searches now, in the calling thread. */
 static void start(struct asker *a)
 {
 	sigset_t all;

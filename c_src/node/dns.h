@@ -23,12 +23,12 @@ struct inv_dns {
 /* Parses the text.  Returns 0 or INV_EINVAL. */
 int inv_dns_parse(struct inv_dns *out, const char *text, struct inv_err *err);
 
-/* A node at an address of the name, or an address that has no node. */
+/* A node at an address of the DNS name, or an address that has no node. */
 struct inv_dns_node {
 	/* If the address has no node, only `full' and `service' are set. */
 	struct inv_node_name name;
-	struct inv_err err; /* why the address has no node; the code is 0 if it
-			       has one */
+	struct inv_err err; /* why the address has no node; code 0: it has
+			       one */
 };
 
 /* A struct of zeros is empty. */

@@ -24,10 +24,10 @@ struct inv_endpoint {
 };
 
 /*
- * Finds where the node listens. If `at' is not NULL, that is where. Otherwise
- * it is the port in `node'; if this port is 0, it is the port that epmd
- * reports. Returns the codes of inv_epmd_ask, and INV_EUNREACHABLE if there is
- * no such host.
+ * Finds where the node listens. If `at' is not NULL, the node listens at `at'.
+ * Otherwise it listens at the port in `node' or, if this port is 0, at the port
+ * that epmd reports. Returns the codes of inv_epmd_ask, and INV_EUNREACHABLE if
+ * there is no such host.
  */
 int inv_endpoint_find(const struct inv_node_name *node,
 		      const struct inv_node_at *at, struct inv_endpoint *out,

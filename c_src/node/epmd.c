@@ -42,8 +42,8 @@ static int epmd_port(uint16_t *port, struct inv_err *err)
 /* A conversation with epmd. */
 struct epmd {
 	const char *alive;  /* the name to ask for */
-	const char *option; /* an option to which the user can append a port,
-			       for messages */
+	const char *option; /* for messages: the option to which the user can
+			       append a port */
 	const struct inv_patience *p;
 	struct inv_endpoint *to;
 	uint16_t port; /* epmd's own port */

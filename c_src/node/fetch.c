@@ -131,7 +131,7 @@ static uint32_t tail_len(const struct transfer *t)
 	return t->part.size < TAIL ? (uint32_t)t->part.size : TAIL;
 }
 
-/* Begins with the next file that was not fetched completely before. */
+/* Begins to fetch the next file that was not fetched completely before. */
 static int begin_file(struct transfer *t)
 {
 	struct inv_fetch *f = t->f;
@@ -286,8 +286,8 @@ static void advance(struct transfer *t)
 }
 
 /*
- * Sends a sign of life each ALIVE_MS. Without one for the dead man's time of
- * the session (dead_man_ms), the session would end.
+ * Sends a sign of life each ALIVE_MS. A session ends if it gets no sign of life
+ * for its dead man's time (dead_man_ms).
  */
 static void keep_alive(struct transfer *t)
 {

@@ -21,11 +21,13 @@
  */
 enum inv_dist_frame_kind {
 	INV_DIST_OTHER = 0, /* a frame that the command ignores */
-	/* A message {Tag, Answer} to the command's pid. Answer is term, len. */
+	/* A message {Tag, Answer} to the command's pid. The fields term and len
+	 * have Answer. */
 	INV_DIST_ANSWER,
 	/*
 	 * The process to which request `tag' was sent, and which the command
-	 * monitors, has died or does not exist. The reason is term, len.
+	 * monitors, has died or does not exist. The fields term and len have
+	 * the reason.
 	 */
 	INV_DIST_DOWN,
 	/*

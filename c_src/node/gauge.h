@@ -19,8 +19,8 @@ struct inv_gauge {
 	erlang_pid pid;
 };
 
-/* A process that is among the first by mailbox, memory or speed. Texts have no
- * control characters. */
+/* A process that is among the first ones in the order by mailbox, by memory or
+ * by speed. Texts have no control characters. */
 struct inv_gauge_row {
 	char pid[40];
 	char name[256];	   /* "": unknown */

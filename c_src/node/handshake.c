@@ -92,7 +92,7 @@ static int talk_connect(void *ctx, void *addr, int len, unsigned ms)
  * names in the first message, which is: length (2 bytes), 'N', flags (8 bytes),
  * ... The command handles both kinds of monitors (frame.h).
  */
-#define HELLO_FLAGS_END 9 /* bytes of 'N' and the flags */
+#define HELLO_FLAGS_END 9 /* how many bytes 'N' and the flags have */
 #define FLAG_DIST_MONITOR_NAME 0x20
 
 static size_t send_hello(struct talk *t, const char *bytes, size_t n, int *r,
@@ -260,7 +260,7 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
  */
 #define NAMES 64
 #define NAMES_MAX 65536
-#define NAMES_GROW 4 /* the limit doubles for this many names in use */
+#define NAMES_GROW 4 /* how many more names in use double the limit */
 #define NAME_MS 100  /* the number increases by 1 every 100 ms */
 #define NAME_STEP 17 /* added to the number if a name is in use */
 #define CONN_STEP 29 /* added for each connection of this command */
@@ -312,7 +312,8 @@ static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 	snprintf(alive, sizeof(alive), "inviso-%02x",
 		 draw(id.name, t->conn, taken));
 	snprintf(full, sizeof(full), "%s@%s", alive, host);
-	/* Creations 0 to 3 are those of nodes with the oldest protocol. */
+	/* Creations 0 to 3 are those of nodes with the oldest protocol, so use
+	 * a larger one. */
 	if (ei_connect_xinit_ussi(ec, host, alive, full, &none, cookie,
 				  id.creation | 4, &talk_ops, sizeof(talk_ops),
 				  t) < 0)

@@ -12,8 +12,8 @@
 /*
  * Connects to a node and authenticates with the cookie, as a hidden node with
  * the name inviso-<hex digits>@<own host>. The node never frees the atom of
- * such a name, so commands use only 64 different names, and more only if many
- * are in use.
+ * such a name, so commands choose from 64 names. Only if many of these are in
+ * use, commands choose from more names.
  */
 struct inv_handshake {
 	struct inv_wire wire;	   /* the connection; the caller owns it */

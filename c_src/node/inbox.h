@@ -17,7 +17,8 @@ struct inv_inbox;
 
 enum inv_mail_kind {
 	INV_MAIL_CONNECTED = 1, /* `conn' is up, so requests can be sent */
-	INV_MAIL_ANSWER,	/* term, len is the answer to request `tag' */
+	INV_MAIL_ANSWER,	/* the fields term and len have the answer to
+				   request `tag' */
 	/*
 	 * There was no answer to request `tag' in time; err has the message. A
 	 * later answer is dropped.

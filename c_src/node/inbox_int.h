@@ -35,7 +35,7 @@ struct inv_lag inv_lag(struct inv_inbox *in);
  * not end any more.
  */
 int inv_lag_ms(const struct inv_lag *p);
-/* Returns true if the timer has ended, but only at the first such call. */
+/* Returns true at the first call after the timer has ended, otherwise false. */
 bool inv_lag_ended(struct inv_lag *p);
 void inv_lag_tell(const struct inv_lag *p, const struct inv_conn *conn);
 

@@ -34,7 +34,8 @@ enum stage {
 	LEAVES,	 /* the request to leave was sent to the guard */
 	DIES,	 /* two questions: is the guard alive, and which process owns
 		    its table? */
-	UNLOADS, /* a question: does a process still have the lock? */
+	UNLOADS, /* a question: does the process that removes the code still
+		    have its lock? */
 };
 
 /* The maximum number of requests to a node at the same time. */
@@ -140,7 +141,7 @@ static int decode_left(struct inv_decode *d, struct inv_attach *a, bool *gone)
 
 /*
  * Handles the guard's answer and returns the next stage. If the guard does not
- * exist, that counts as the answer that it has ended.
+ * exist any more, that counts as the answer `gone'.
  */
 static enum stage got_leave(struct leave *l, size_t i)
 {

@@ -16,7 +16,9 @@
  * trusted.
  */
 #define BODY_STEP 65536
-#define FRAMES_STEP 64 /* after this many frames, other work is done first */
+/* After this many frames, the thread does its other work before it reads more
+ * frames. */
+#define FRAMES_STEP 64
 
 /* --- sending -------------------------------------------------------------- */
 

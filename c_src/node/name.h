@@ -23,8 +23,8 @@ struct inv_node_name {
 	char alive[INV_NODE_NAME_MAX + 1]; /* the part before the @ */
 	char host[INV_NODE_NAME_MAX + 1];  /* the part after the @ */
 	bool is_long;
-	bool any_host; /* the user gave no host, so the node can also be one of
-			  this machine with a long name */
+	bool any_host; /* the user gave no host, so the node can also be one on
+			  this machine that has a long name */
 	uint16_t port; /* the node's port; 0: not known, so epmd is asked */
 	/*
 	 * "", or the name in the option --dns by which the node was found. Then

@@ -12,8 +12,8 @@
 #include "base/err.h"
 
 /*
- * How long a function may wait: until the deadline, but no longer than until
- * the descriptor `cancel' is readable.
+ * How long a function may wait: until the deadline or, if that is earlier,
+ * until the descriptor `cancel' is readable.
  */
 struct inv_patience {
 	int64_t until; /* deadline, compared with inv_mono_ms() */

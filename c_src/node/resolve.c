@@ -21,7 +21,7 @@ struct lookup {
 	atomic_int users;
 	int done;	   /* eventfd that becomes readable when the lookup
 			      has ended */
-	atomic_bool known; /* the next three fields are set */
+	atomic_bool known; /* true: the next three fields are set */
 	int result;
 	int sys;
 	struct addrinfo *found;

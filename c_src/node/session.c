@@ -9,8 +9,9 @@
 #include "node/ask.h"
 #include "term/print.h"
 
-/* If during a request the two clocks differ by at most this many nanoseconds,
- * the system clock was only slewed, not set. */
+/* If the system clock advances during a request by at most this many
+ * nanoseconds more or less than the monotonic clock, the system clock was only
+ * slewed, not set. */
 #define CLOCK_SET_NS 100000u
 
 /* --- asking --------------------------------------------------------------- */

@@ -54,8 +54,10 @@ struct inv_session_seq {
 struct inv_session_count {
 	const char *of;	  /* events, times, values */
 	const char *by;	  /* function, process, caller, value, result, reason */
-	const char *expr; /* if `of' is values: their expression; or NULL */
-	const char *key;  /* if `by' is value: its expression; or NULL */
+	const char *expr; /* the expression of the values, if `of' is values;
+			     otherwise NULL */
+	const char *key;  /* the expression of the keys, if `by' is value;
+			     otherwise NULL */
 	int64_t every_ms;
 };
 
@@ -184,7 +186,8 @@ enum inv_watermark {
 };
 
 struct inv_followed {
-	const uint8_t *bytes; /* the bytes; valid as long as the ask */
+	const uint8_t *bytes; /* bytes of the log; valid until the ask is
+				 released */
 	size_t len;
 	enum inv_watermark watermark;
 	int64_t ns;
@@ -211,8 +214,8 @@ void inv_session_read_ask(struct inv_ask *ask, const struct inv_session *s,
 			  const char *name, uint64_t offset, uint32_t max,
 			  int ms);
 /*
- * Sets `*bytes' and `*len' to the bytes, which belong to the ask.  Returns
- * INV_END at the end of the file.
+ * Sets `*bytes' and `*len' to the part of the file in the answer. The bytes
+ * belong to the ask. Returns INV_END at the end of the file.
  */
 int inv_session_read_got(const struct inv_ask *ask, const uint8_t **bytes,
 			 size_t *len, struct inv_err *err);

@@ -57,8 +57,8 @@ struct inv_status {
 	int64_t held;	       /* processes that have a token at the end; -1:
 			    unknown */
 	struct inv_texts list; /* of a dry run: lines that list the functions */
-	/* In the state arming: on `armed' of `armed_of' functions the session
-	 * has set its patterns. */
+	/* In the state arming: the session has set its patterns on `armed' of
+	 * `armed_of' functions. */
 	int64_t armed, armed_of;
 	uint64_t produced, recorded, dropped, log_bytes;
 	char filter[512];	      /* "": no filter */

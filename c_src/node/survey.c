@@ -32,8 +32,8 @@ static bool ours(const char *node)
 #define NODES_MAX 4096
 
 /*
- * Adds the nodes that are connected with the node. Skips names with a comma,
- * and names that the parser refuses: no real node has such a name.
+ * Adds the nodes that are connected with the surveyed node. Skips names with a
+ * comma, and names that the parser refuses: no real node has such a name.
  */
 static int add_others(struct inv_survey *out, const struct inv_texts *nodes)
 {

@@ -21,8 +21,8 @@ struct inv_survey {
 	bool musl;	  /* the VM uses the C library musl */
 	unsigned machine; /* e_machine of ELF; 0: unknown */
 	/*
-	 * The other nodes to which this node is connected, visible and hidden
-	 * ones, except inviso commands.
+	 * The other nodes to which the surveyed node is connected, visible and
+	 * hidden ones, except inviso commands.
 	 */
 	struct inv_node_names others;
 };
@@ -38,8 +38,8 @@ void inv_survey_release(struct inv_survey *s);
 
 /*
  * Returns 0 if the command's code can run on the node, or INV_EINVAL with the
- * reason. If `tracer' is false, checks only the release, because the modules do
- * not depend on the machine.
+ * reason. If `tracer' is false, checks only the release: the command then sends
+ * only Erlang modules, which do not depend on the machine.
  */
 int inv_survey_check(const struct inv_survey *s, bool tracer,
 		     struct inv_err *err);

@@ -277,7 +277,8 @@ int inv_tls_optfile_parse(struct inv_tls_opts *o, const char *text,
 
 	if (!words)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
-	/* OTP 25's default, if the file has no value. */
+	/* OTP 25's default, which applies if the file has no value of
+	 * verify. */
 	o->verify = false;
 	r = inv_tree_parse(&h, text, &list, err);
 	if (r == 0)

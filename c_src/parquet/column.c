@@ -60,7 +60,8 @@ int inv_parquet_column_null(struct inv_parquet_column *c)
 	return add_level(c, 0);
 }
 
-/* Adds the bounds of the values and their levels, and counts them. */
+/* Adds the levels of n values. Counts the values that are not NULL, and notes
+ * the lowest and the highest one. */
 static void note_ints(struct inv_parquet_column *c, const int64_t *v,
 		      const uint32_t *levels, size_t n)
 {

@@ -10,8 +10,9 @@
 #include "table/rows.h"
 
 /*
- * A column of a Parquet file: its values since the last row group. Values of a
- * few texts have a dictionary in each row group.
+ * A column of a Parquet file: its values since the last row group. A column of
+ * the kind WORD or PID often repeats its texts, so it has a dictionary of them
+ * in each row group.
  */
 enum inv_parquet_kind {
 	INV_PARQUET_INT,
@@ -51,17 +52,18 @@ struct inv_parquet_column {
 void inv_parquet_column_release(struct inv_parquet_column *c);
 
 /*
- * Add values of the next rows. Return 0 or INV_ENOMEM.
+ * These functions add the column's values of the next rows. They return 0 or
+ * INV_ENOMEM.
  *
- * Of n rows: levels[i] is 1, or 0 if the value is NULL.
+ * Adds the values of n rows. levels[i] is 1, or 0 if value i is NULL.
  */
 int inv_parquet_column_ints(struct inv_parquet_column *c, const int64_t *v,
 			    const uint32_t *levels, size_t n);
-/* Of n rows: numbers of words or processes; 0 is NULL. */
+/* Adds the values of n rows: numbers of words or processes; 0 is NULL. */
 int inv_parquet_column_numbers(struct inv_parquet_column *c,
 			       const struct inv_cast *cast,
 			       const uint32_t *numbers, size_t n);
-/* Of one row. */
+/* Add the value of one row. */
 int inv_parquet_column_text(struct inv_parquet_column *c, const uint8_t *p,
 			    size_t len);
 int inv_parquet_column_null(struct inv_parquet_column *c);
@@ -69,7 +71,7 @@ int inv_parquet_column_null(struct inv_parquet_column *c);
 /* Returns how many bytes of memory the column takes. */
 size_t inv_parquet_column_size(const struct inv_parquet_column *c);
 
-/* What was written of a column. */
+/* What was written of a column in one row group. */
 struct inv_parquet_chunk {
 	int64_t dictionary_off; /* offset of the dictionary in the file; -1:
 				   none */
@@ -77,14 +79,14 @@ struct inv_parquet_chunk {
 	int64_t plain_size; /* uncompressed size, with the page headers */
 	int64_t size;
 	int64_t values, nulls;
-	bool bounds; /* `least' and `most' have the lowest and the highest
+	bool bounds; /* `least' and `most' are valid: the lowest and the highest
 			value */
 	int64_t least, most;
 	int encoding; /* encoding of the values, as a number of Parquet */
 };
 
-/* Appends the pages of the column to out, and makes the column empty. off: where
- * the pages will be in the file. Returns 0 or INV_ENOMEM. */
+/* Appends the pages of the column to out, and makes the column empty. off: the
+ * offset that the pages will have in the file. Returns 0 or INV_ENOMEM. */
 int inv_parquet_column_write(struct inv_parquet_column *c, struct inv_buf *out,
 			     int64_t off, struct inv_buf *spare, void *zstd,
 			     struct inv_parquet_chunk *chunk);

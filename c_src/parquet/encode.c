@@ -11,8 +11,8 @@ static void varint(struct inv_buf *out, uint64_t v)
 	} while (v);
 }
 
-/* Packs n numbers, a multiple of 8, the least significant bit first. `get' of a
- * number beyond the end is 0. */
+/* Packs numbers, the least significant bit first. The caller must pack a
+ * multiple of 8 numbers, so that the last byte is full. */
 struct packer {
 	struct inv_buf *out;
 	uint8_t *w;
@@ -39,7 +39,8 @@ static inline void pack(struct packer *p, uint64_t v, unsigned bits)
 
 /* --- RLE ------------------------------------------------------------------ */
 
-/* Writes numbers as packed bits, in groups of 8. */
+/* Writes numbers as packed bits, in groups of 8 numbers. Adds zeros to the last
+ * group if it is not full. */
 static void put_packed(struct inv_buf *out, const uint32_t *v, size_t n,
 		       unsigned bits)
 {
@@ -74,7 +75,8 @@ void inv_encode_rle(struct inv_buf *out, const uint32_t *v, size_t n,
 
 		while (at + run < n && v[at + run] == v[at])
 			run++;
-		/* Packed numbers come in groups of 8, except the last. */
+		/* A run can follow only a full group of 8 packed numbers, so
+		 * first its numbers fill the group. */
 		if ((at - from) % 8) {
 			size_t fill = 8 - (at - from) % 8;
 

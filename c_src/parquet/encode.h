@@ -9,14 +9,15 @@
 
 /* The encodings of Parquet that the writer uses. All append to out. */
 
-/* RLE: runs of one value, and packed bits, of numbers below 1 << bits. bits may be
- * 0 to 32. */
+/* RLE, for numbers below 1 << bits: runs of one value, and packed bits. `bits'
+ * may be 0 to 32. */
 void inv_encode_rle(struct inv_buf *out, const uint32_t *v, size_t n,
 		    unsigned bits);
-/* DELTA_BINARY_PACKED: differences, each block of 128 with its own width. */
+/* DELTA_BINARY_PACKED: the differences between successive numbers, in blocks of
+ * 128. */
 void inv_encode_delta(struct inv_buf *out, const int64_t *v, size_t n);
 
-/* Returns the number of bits of v. */
+/* Returns how many bits v takes without leading zeros; 0 if v is 0. */
 static inline unsigned inv_encode_bits(uint64_t v)
 {
 	return v ? 64u - (unsigned)__builtin_clzll(v) : 0;

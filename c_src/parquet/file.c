@@ -92,8 +92,8 @@ static void put_type(struct inv_thrift *t, const struct inv_parquet_column *c)
 	} else if (c->kind == INV_PARQUET_TIME) {
 		inv_thrift_struct(t, 10);
 		inv_thrift_struct(t, 8); /* a timestamp in ns */
-		/* It is UTC, but only a time without a zone has ns in
-		 * DuckDB. */
+		/* Times are in UTC. But they are declared without a zone,
+		 * because in DuckDB only such times have ns. */
 		inv_thrift_bool(t, 1, false);
 		inv_thrift_struct(t, 2);
 		inv_thrift_struct(t, 3);

@@ -53,10 +53,11 @@ int inv_parquet_create(struct inv_parquet_file *f, const char *path,
 		       const struct inv_table *table,
 		       struct inv_parquet_scratch *scratch,
 		       struct inv_err *err);
-/* `cast' is borrowed until the rows are written. */
+/* Adds a row. `cast' is borrowed until the row is written. */
 int inv_parquet_put(struct inv_parquet_file *f, const struct inv_cast *cast,
 		    const struct inv_cell *cells, struct inv_err *err);
-/* Returns how many bytes of memory the rows take that are not written yet. */
+/* Returns how many bytes of memory are taken by rows that are not written
+ * yet. */
 size_t inv_parquet_memory(const struct inv_parquet_file *f);
 /* Writes the row group and frees its memory. More rows can follow. */
 int inv_parquet_rest(struct inv_parquet_file *f, struct inv_err *err);

@@ -38,7 +38,8 @@ struct key {
 struct inv_partition {
 	struct key key;
 	struct inv_parquet_file file;
-	uint64_t used; /* number of its last row among the rows of all tables */
+	uint64_t used; /* number of the file's last row, counted over the rows
+			* of all tables */
 	UT_hash_handle hh;
 };
 
@@ -69,8 +70,8 @@ void inv_partitions_release(struct inv_partitions *p)
 
 /* --- which partition ------------------------------------------------------ */
 
-/* The node and the hour are those of the first process and the first time in
- * the row that are known. */
+/* Returns the partition of a row: the node of the first process in the row that
+ * is known, and the hour of the first time that is known. */
 static struct key key_of(const struct inv_partitions *p,
 			 const struct inv_cast *cast, enum inv_table_id table,
 			 const struct inv_cell *cells)

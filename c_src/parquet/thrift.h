@@ -53,8 +53,9 @@ void inv_thrift_list(struct inv_thrift *t, int field, enum inv_thrift_type of,
 void inv_thrift_element(struct inv_thrift *t);
 void inv_thrift_list_int(struct inv_thrift *t, int64_t v);
 void inv_thrift_list_text(struct inv_thrift *t, const char *text);
-/* Begins a struct in a field; inv_thrift_end ends the innermost struct, or the
- * outermost one. */
+/* inv_thrift_struct begins a struct in a field. inv_thrift_end ends the
+ * innermost struct that is open; if there is none, it ends the outermost
+ * struct, which needs no begin. */
 void inv_thrift_struct(struct inv_thrift *t, int field);
 void inv_thrift_end(struct inv_thrift *t);
 

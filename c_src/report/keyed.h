@@ -8,10 +8,10 @@
 #include "flow/histogram.h"
 
 /*
- * Rows with a key, whose values are added up: functions, kinds of processes,
- * mailboxes. Memory is bounded: if there are `most' rows, the half of the rows
- * whose first values are lowest becomes part of `others'. If the key of such a
- * row comes again, it begins a new row.
+ * Rows that are found by a key, and whose values are added up: functions, kinds
+ * of processes, mailboxes. Memory is bounded: if there are `most' rows, the
+ * half of the rows whose first values are lowest becomes part of `others'. If
+ * the key of such a row comes again, a new row is added.
  */
 #define INV_KEYED_PARTS 4
 #define INV_KEYED_VALUES 9
@@ -49,9 +49,9 @@ struct inv_keyed_row *inv_keyed_get(struct inv_keyed *t,
 /* Adds a time to the histogram of the row. Returns 0 or INV_ENOMEM. */
 int inv_keyed_time(struct inv_keyed_row *row, uint64_t ns);
 
-/* Sorts the rows by the value `by', the highest first. Rows that are equal in
- * it are sorted by the value `then'. Afterwards inv_keyed_get must not be
- * called. */
+/* Sorts the rows by the value with the index `by', the highest first. Rows in
+ * which this value is equal are sorted by the value with the index `then'.
+ * Afterwards inv_keyed_get must not be called. */
 void inv_keyed_sort(struct inv_keyed *t, unsigned by, unsigned then);
 
 #endif

@@ -12,7 +12,7 @@
 #define LANES 200u
 /* How many events a sequence chart shows. */
 #define ROWS 400u
-/* Narrower frames than this part of all time are left out. */
+/* Frames with less than 1/PARTS of all time are left out. */
 #define PARTS 5000u
 
 struct writer {
@@ -93,7 +93,8 @@ static void put_lanes(struct writer *w)
 	free(order);
 }
 
-/* Returns the place of a function in the list of names. */
+/* Returns the place of a function in the list of names. If the function has no
+ * place yet, gives it the next one. */
 static uint32_t place_of(struct writer *w, uint32_t what)
 {
 	if (what && !w->names[what - 1])

@@ -18,13 +18,14 @@
 
 /*
  * A report: the first answers about logs. It takes the rows of all tables
- * (table/rows.h), so its numbers are those of `inviso sql'. Its memory is
- * bounded: it adds up rows, and keeps a single call, process or request only if
- * this is among the slowest or busiest ones.
+ * (table/rows.h), so its figures are the same as those of `inviso sql'. Its
+ * memory is bounded: it adds up rows, and keeps a single call, process or
+ * request only if this is among the slowest or busiest ones.
  */
 
-/* How many functions, and kinds of processes, mailboxes and pairs of kinds,
- * have sums of their own. */
+/* How many rows a table of sums (report/keyed.h) has at most: the table of
+ * functions; the tables of tags, losses, kinds of processes, mailboxes and
+ * pairs of kinds; and the table of exit reasons. */
 #define INV_REPORT_FUNCTIONS 4096u
 #define INV_REPORT_KEYS 65536u
 #define INV_REPORT_REASONS 1024u
@@ -33,7 +34,8 @@
 /* Longer texts of terms are cut. */
 #define INV_REPORT_TEXT 400u
 
-/* What the values of the rows (report/keyed.h) are. */
+/* Indexes of the values in the rows of `functions' and of `kinds'
+ * (report/keyed.h). */
 enum {
 	INV_FUNCTION_CALLS = 0,
 	INV_FUNCTION_ENDED,
@@ -51,7 +53,7 @@ enum {
 	INV_KIND_RUNNING,
 	INV_KIND_GC,
 };
-/* Mailboxes, and messages between kinds of processes. */
+/* Indexes of the values in the rows of `mailboxes' and of `flows'. */
 enum {
 	INV_MESSAGES_ALL = 0,
 	INV_MESSAGES_GOT, /* received */
@@ -121,18 +123,18 @@ struct inv_report {
 	const struct inv_cast *cast;
 	uint64_t events;
 	int64_t begin_ns, end_ns; /* begin_ns > end_ns: there is nothing */
-	/* keys: the word of the tag, and the word of the node */
+	/* keys: the numbers of the tag and of the node in inv_words */
 	struct inv_keyed tags;
-	/* keys: the word of the node, and the word of the reason */
+	/* keys: the numbers of the node and of the reason in inv_words */
 	struct inv_keyed losses;
 	struct inv_keyed functions; /* key: the number of the function */
-	/* keys: words of node and name */
+	/* keys: the numbers of node and name in inv_words */
 	struct inv_keyed kinds;
-	/* keys: words of node and name. If the process has no name: its number,
-	 * and its serial and kind (inv_report_mailbox) */
+	/* keys: the numbers of node and name in inv_words. If the process has
+	 * no name: its number, and its serial and kind (inv_report_mailbox) */
 	struct inv_keyed mailboxes;
-	/* keys: words of the sender's node and name, and of the receiver's node
-	 * and name */
+	/* keys: the numbers in inv_words of the sender's node and name, and of
+	 * the receiver's node and name */
 	struct inv_keyed flows;
 	struct inv_keyed exits; /* key: hash of the reason, which is `text' */
 	struct {
@@ -174,11 +176,12 @@ void inv_report_counts(struct inv_report *r, const struct inv_tallies *t);
 /* Sorts everything. Call it once, after inv_rows_end. */
 void inv_report_finish(struct inv_report *r);
 
-/* Returns a word of the report, and sets *len. `word' 0: "". */
+/* Returns the text with the number `word' in inv_words, and sets *len. If the
+ * number is 0, returns "". */
 const char *inv_report_word(const struct inv_report *r, uint64_t word,
 			    size_t *len);
-/* Returns false if the row counts events that came after the limit of a
- * recording. */
+/* Returns true if a row of `losses' counts lost events. Returns false if it
+ * counts events that came after the limit of a recording. */
 bool inv_report_is_loss(const struct inv_report *r,
 			const struct inv_keyed_row *row);
 /* Appends "shop" or "<0.88.0>". */
@@ -196,7 +199,8 @@ struct inv_report_about {
 	bool utc;
 	bool color;
 	unsigned width; /* 0: no limit */
-	uint64_t top;	/* rows of each table; 0: all that are kept */
+	uint64_t top;	/* print at most this many rows of each table; 0: all
+			 * that are kept */
 	struct inv_paths *profile;
 };
 

@@ -25,8 +25,8 @@ struct writer {
 	struct inv_columns c;
 };
 
-/* Begins a section. The caller appends the rest of its first line, and ends
- * it. */
+/* Begins a section with its title. The caller appends the rest of the title's
+ * line, and a newline. */
 static void section(struct writer *w, const char *title)
 {
 	inv_buf_putc(w->out, '\n');

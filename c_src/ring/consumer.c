@@ -194,8 +194,8 @@ static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 }
 
 /*
- * Adds the times of the records in [p, end) to *ns; each is relative to that of
- * the record before. Returns false if a record is invalid.
+ * Adds the times of the records in [p, end) to *ns; each time is relative to
+ * that of the previous record. Returns false if a record is invalid.
  */
 static bool add_times(const uint8_t *p, const uint8_t *end, uint64_t *ns)
 {
@@ -309,7 +309,7 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 	f->ev_off = (uint32_t)pos->off;
 	f->begin_ns = slot->begin_ns;
 	/* The time of the fragment's first record is relative to that of the
-	 * record before, which is in an earlier fragment of the packet. */
+	 * previous record, which is in an earlier fragment of the packet. */
 	if (!add_times(slot->data, slot->data + pos->off, &f->begin_ns))
 		return INV_EDAMAGED;
 	f->end_ns = load(&slot->end_ns);

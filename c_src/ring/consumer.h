@@ -31,7 +31,8 @@
  */
 struct inv_ring_pos {
 	uint64_t seq;	/* number of the packet to read next, from 1 */
-	uint64_t off;	/* how many bytes of its events were read already */
+	uint64_t off;	/* how many bytes of the packet's events were read
+			   already */
 	uint64_t event; /* number of the next event to read */
 	uint64_t overwritten;
 	uint64_t recorded;

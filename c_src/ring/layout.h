@@ -14,9 +14,10 @@
 
 /*
  * Returns the size in bytes of a mapping with n_rings rings, where ring i has
- * n_slots[i] packets of packet_bytes. Returns 0 if a number is out of range:
- * n_rings 1 to INV_RINGS_MAX, n_slots at least INV_SLOTS_MIN, packet_bytes a
- * multiple of 4096 from INV_PACKET_MIN to INV_PACKET_MAX.
+ * n_slots[i] packets of packet_bytes. Returns 0 if a number is out of its
+ * range. The ranges: n_rings 1 to INV_RINGS_MAX, n_slots at least
+ * INV_SLOTS_MIN, packet_bytes a multiple of 4096 from INV_PACKET_MIN to
+ * INV_PACKET_MAX.
  */
 uint64_t inv_layout_len(uint32_t n_rings, const uint32_t *n_slots,
 			uint32_t packet_bytes);
@@ -33,9 +34,9 @@ void inv_layout_publish(void *map);
 
 /*
  * These add n large slots of `bytes' bytes each. inv_layout_large_len returns
- * how many bytes the slots add to the mapping, or 0 if a number is out of
- * range: n at most INV_LARGE_MAX, `bytes' a multiple of 4096 and more than a
- * packet can have. Call inv_layout_add_large after inv_layout_init.
+ * how many bytes the slots add to the mapping, or 0 if a number is out of its
+ * range. The ranges: n at most INV_LARGE_MAX, `bytes' a multiple of 4096 and
+ * more than a packet can have. Call inv_layout_add_large after inv_layout_init.
  */
 uint64_t inv_layout_large_len(uint32_t n, uint64_t bytes);
 void inv_layout_add_large(void *map, uint32_t n, uint32_t bytes);

@@ -139,8 +139,8 @@ void inv_producer_commit_large(struct inv_producer *p, uint32_t i, uint32_t ev,
 	large->ev = ev;
 	large->def = def;
 	inv_large_finish(&p->large, i, p->index, p->seq, now);
-	/* The consumer loads `large' after the commit word, so store it
-	 * before. */
+	/* The consumer loads `large' after the commit word, so `large' is
+	 * stored first. */
 	atomic_store_explicit(&p->slot->large, i + 1, memory_order_relaxed);
 	INV_TESTPOINT("large.named");
 	inv_producer_commit(p, 0, 0, now);

@@ -2,8 +2,8 @@
 #include "ring/rate.h"
 
 /*
- * The most events of a lease, for limits up to INV_RATE_SLOTS_MAX times
- * LEASE_EVENTS events a second. Higher limits have larger leases.
+ * The largest number of events in a lease, for limits up to INV_RATE_SLOTS_MAX
+ * times LEASE_EVENTS events a second. Higher limits have larger leases.
  */
 #define LEASE_EVENTS 32u
 #define SLOTS_MIN 16u

@@ -29,9 +29,9 @@ struct inv_rate {
 				  n events */
 	_Atomic bool reached;  /* a lease was refused: there were more events
 				  than allowed */
-	_Atomic uint64_t given[INV_RATE_SLOTS_MAX]; /* the time and the round of
-						       the last leases; see
-						       rate.c */
+	_Atomic uint64_t given[INV_RATE_SLOTS_MAX]; /* time and round of each
+						       of the last leases, in
+						       one word (rate.c) */
 };
 
 /* `n' is from 1 to INV_RATE_MAX. Here and below, `now' is in monotonic

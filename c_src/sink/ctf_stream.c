@@ -174,8 +174,8 @@ static bool is_hidden(uint32_t c)
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || inv_char_hidden(c);
 }
 
-/* How many bytes can follow the last byte within the bound: the longest escape,
- * "…" and NUL. */
+/* How many bytes the output of inv_ctf_text can have beyond `most': the longest
+ * escape, "…" and NUL. */
 #define REST 16
 
 void inv_ctf_text(struct inv_buf *b, const void *text, size_t len, size_t most)

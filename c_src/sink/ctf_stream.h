@@ -17,7 +17,8 @@
  * open only while a packet is appended.
  */
 #define INV_CTF_MAGIC 0xc1fc1fc1u
-/* A packet of this size is complete. It can be larger by one event. */
+/* A packet is complete when it has at least this many bytes. Its last event can
+ * make it larger. */
 #define INV_CTF_PACKET ((size_t)64 << 10)
 /* Longer strings are cut. */
 #define INV_CTF_TERM ((size_t)64 << 10)
@@ -70,8 +71,8 @@ void inv_ctf_text(struct inv_buf *b, const void *text, size_t len, size_t most);
 /* Appends the metadata of a trace. */
 void inv_ctf_metadata(struct inv_buf *b, const uint8_t *uuid);
 
-/* The fields of a class of events, in this order. All have pid, name and
- * payload. */
+/* The optional fields of a class of events, in this order. All classes also
+ * have pid, name and payload. */
 enum {
 	INV_CTF_TAG = 1,
 	INV_CTF_LABEL = 2,
@@ -80,7 +81,7 @@ enum {
 	INV_CTF_RESULT = 16,
 	INV_CTF_DURATION = 32,
 };
-/* Returns the optional fields of a tag. */
+/* Returns the set of optional fields that the events with this tag have. */
 unsigned inv_ctf_fields(unsigned tag);
 
 #endif

@@ -5,7 +5,8 @@
 #include "base/buf.h"
 #include "flow/histogram.h"
 
-/* Appends a value: inv_duration_short or inv_number_short. */
+/* A function that appends a value as text: inv_duration_short or
+ * inv_number_short. */
 typedef void inv_draw_value(uint64_t value, struct inv_buf *b);
 
 /*

@@ -162,8 +162,8 @@ static const char *const ends[] = {
 	[INV_CALL_EXIT] = "exit",
 };
 
-/* How many pairs of the map call() writes. The pair that called() writes is not
- * among them. */
+/* How many key-value pairs call() writes into the map. The pair that called()
+ * writes is not counted. */
 #define CALL_PAIRS 6u
 
 static void call(struct inv_buf *out, const struct inv_call *c)

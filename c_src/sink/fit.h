@@ -37,8 +37,8 @@ int inv_fit_pretty(struct inv_buf *out, size_t from, unsigned width);
 size_t inv_fit_count(const struct inv_buf *out, size_t from);
 
 /* If more than `lines' lines are in out from byte `from' on, keeps the first
- * ones and the last one, and replaces the others by a line with their
- * number. */
+ * lines and the last one. Replaces the others by a line that says how many were
+ * left out. */
 void inv_fit_first(struct inv_buf *out, size_t from, unsigned lines);
 
 /* Returns the length in bytes of the character, or colour escape sequence, at

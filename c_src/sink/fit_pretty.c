@@ -15,7 +15,7 @@
  * brackets. */
 #define FIRST 8u
 #define STEP 2u
-/* Brackets below this depth are not indented. */
+/* Brackets that are nested deeper than this are not indented any further. */
 #define STEPS_MAX 40u
 
 /* An open bracket. */

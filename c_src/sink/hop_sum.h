@@ -21,8 +21,8 @@ struct inv_hop_sum {
 };
 
 /*
- * Adds up one request after the other. The time for a request is proportional
- * to the number of its hops.
+ * Computes the totals of requests, one request after the other. The time for a
+ * request is proportional to the number of its hops.
  */
 struct inv_hop_sums {
 	const struct inv_hops *hops;
@@ -36,7 +36,7 @@ struct inv_hop_sums {
 int inv_hop_sums_init(struct inv_hop_sums *s, const struct inv_hops *h);
 void inv_hop_sums_release(struct inv_hop_sums *s);
 
-/* Adds up the request whose root is given. */
+/* Sets *sum to the totals of the request whose root is given. */
 void inv_hop_sum(struct inv_hop_sums *s, uint32_t root,
 		 struct inv_hop_sum *sum);
 

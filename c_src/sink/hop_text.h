@@ -42,8 +42,8 @@ static inline bool inv_hop_uncertain(const struct inv_hop *p)
 	return !p->certain || p->orphan;
 }
 
-/* Return the time from the send event to the receive event of the hop, and the
- * time from then to the last event of its turn, in ns. -1: not known. */
+/* Return times in ns: from the send event to the receive event of the hop; and
+ * from the receive event to the last event of the hop's turn. -1: not known. */
 int64_t inv_hop_mailbox(const struct inv_hop *p);
 int64_t inv_hop_handler(const struct inv_hop *p);
 

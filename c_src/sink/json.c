@@ -234,8 +234,8 @@ static void tag(struct inv_json_sink *j, const struct inv_event *ev)
 		inv_json_word(&j->w, "tag", text, len);
 }
 
-/* Returns true if a value in the object is redacted. With the end of a call,
- * the arguments of the call are written, too. */
+/* Returns true if a value in the object is redacted. The object for the end of
+ * a call also has the arguments of the call. */
 static bool is_redacted(const struct inv_item *it)
 {
 	const struct inv_call *call = it->facts ? it->facts->call : NULL;

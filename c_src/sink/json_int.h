@@ -17,8 +17,8 @@ struct inv_json_sink {
 	struct inv_sink sink;
 	struct inv_json w;
 	struct inv_timefmt time;
-	struct inv_timefmt start; /* a second cache, for the starts of calls,
-				   * which can be in another second */
+	struct inv_timefmt start; /* a cache of its own for the starts of calls,
+				   * which can be in an earlier second */
 	struct inv_json_cache processes;
 	/* The places of a call's arguments in the payload that was written
 	 * last: argument i is in the output from args[i] to args[i + 1] - 1. If

@@ -320,7 +320,8 @@ static uint64_t hop_id(const struct inv_hop *p)
 	return id_of(HOP, p->request, p->send_id, p->receive_id);
 }
 
-/* Stores the turn in which the event of a request happened. */
+/* If the event belongs to a request, stores the turn in which it happened
+ * (sink/otlp_link.h). */
 static void turn(struct otlp *o, const struct inv_item *it)
 {
 	const struct inv_hops *h = &o->requests.hops;

@@ -5,11 +5,12 @@
 
 #include "base/version.h"
 
-/* A request has at most this many spans, and about this many bytes. */
+/* A request to the collector has at most this many spans, and about this many
+ * bytes. */
 #define SPANS 512u
 #define BYTES ((size_t)1 << 20)
 
-/* The numbers of the fields, by message. */
+/* The field numbers of each protobuf message. */
 enum {
 	EXPORT_RESOURCES = 1,
 	RESOURCE_SPANS_RESOURCE = 1,

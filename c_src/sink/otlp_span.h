@@ -51,14 +51,14 @@ struct inv_spans_attribute {
 };
 
 /*
- * Receives requests, which are then not written to the output. Its attributes
- * are added to the resource of each node. They replace attributes of the
- * resource that have the same keys.
+ * Takes the requests to the collector, which are then not written to the
+ * output. The attributes of this struct are added to the resource of each node.
+ * They replace attributes of the resource that have the same keys.
  */
 struct inv_spans_taker {
-	/* Receives a request with this number of spans. Returns 0 or an error,
-	 * with a message in err; after an error it is not called again. NULL:
-	 * requests are written to the output. */
+	/* Takes a request with this number of spans. Returns 0 or an error,
+	 * with a message in err; after an error the function is not called
+	 * again. NULL: requests are written to the output. */
 	int (*take)(struct inv_spans_taker *t, const struct inv_buf *request,
 		    uint32_t spans, struct inv_err *err);
 	struct inv_spans_attribute *attributes;

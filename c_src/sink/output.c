@@ -85,7 +85,7 @@ int inv_output_file(struct inv_output *o, const char *path, struct inv_err *err)
 	return rc;
 }
 
-/* Returns true if the directory is empty, and false if it cannot be read. */
+/* Returns true if the path is a directory that can be read and is empty. */
 static bool is_empty(const char *path)
 {
 	DIR *d = opendir(path);

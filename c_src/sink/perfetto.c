@@ -57,7 +57,8 @@ static struct inv_pf_open open_event(struct inv_perfetto *f,
 	return o;
 }
 
-/* Opens the end of the slice that the event ends. */
+/* Begins an event of the timeline: the end of the slice that the event of the
+ * log ends. */
 static struct inv_pf_open open_end(struct inv_perfetto *f,
 				   const struct inv_item *it, uint64_t track)
 {
@@ -96,7 +97,7 @@ static int payload(struct inv_perfetto *f, const struct inv_item *it)
 	return rc ? rc : inv_event_payload(&it->ev, f->sink.cursor);
 }
 
-/* The keys of the elements after the tag. */
+/* Sets keys to the annotation keys of the terms that follow the tag. */
 static void keys_of(unsigned tag, enum inv_pf_key keys[2])
 {
 	keys[0] = INV_PF_KEY_PAYLOAD;
@@ -546,9 +547,9 @@ static void end_states(struct inv_perfetto *f)
 
 /*
  * Ends the slices that have no end event of their own. The begin or end of a
- * call ends slices of calls that are no longer open. The events in and out end
- * the slice of the process's state. The start of a garbage collection ends the
- * slice of a collection whose end is missing.
+ * call ends slices of calls that are no longer open. The events `in' and `out'
+ * end the slice of the process's state. The start of a garbage collection ends
+ * the slice of a collection whose end is missing.
  */
 static void end_slices(struct inv_perfetto *f, const struct inv_item *it)
 {

@@ -26,7 +26,7 @@
  * Readers sort packets by time, and keep their order if the times are equal.
  */
 
-/* The numbers of the fields, by message. */
+/* The field numbers of each protobuf message. */
 enum {
 	PF_TRACE_PACKET = 1,
 
@@ -131,8 +131,8 @@ enum inv_pf_key {
 	X(EXITING, "exiting") \
 	X(COLLECTING, "collecting")
 
-/* The numbers of names. The name of a tag has the same number as the category
- * of the tag. */
+/* The numbers with which packets refer to names. The name of a tag has the same
+ * number as the category of the tag. */
 enum inv_pf_name {
 	INV_PF_NAME_TAGS = INV_TAG_COUNT - 1,
 #define INV_PF_NAME_ENUM(name, text) INV_PF_NAME_##name,
@@ -143,7 +143,8 @@ enum inv_pf_name {
 };
 
 /* At most this many names of functions have numbers. If there are more
- * functions, all numbers are given anew. */
+ * functions, a new set of numbers is begun, and the old numbers have no meaning
+ * any more. */
 #define INV_PF_FUNCTIONS 4096u
 
 struct inv_pf_function {
@@ -328,8 +329,9 @@ struct inv_pf_process {
 };
 
 /*
- * Returns the process, after its track was described. Returns NULL if there is
- * no memory, or if tok is no process or port of the node.
+ * Returns the process. Describes its track if the process is new or has another
+ * name. Returns NULL if there is no memory, or if tok is no process or port of
+ * the node.
  */
 struct inv_pf_process *inv__pf_process(struct inv_perfetto *f,
 				       const struct inv_item *it,

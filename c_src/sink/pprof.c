@@ -86,8 +86,9 @@ static void put_function(struct inv_buf *b, const struct inv_paths_name *name)
 	inv_proto_u64(b, LINE_FUNCTION, id);
 	inv_proto_close(b, line);
 	inv_proto_close(b, at);
-	/* There is no system name: if it is the name, pprof takes a name with
-	 * brackets for one of C++, and leaves out what is in them. */
+	/* The function gets no system name. If its system name were equal to
+	 * its name, pprof would take a name with brackets for a C++ name, and
+	 * leave out what is in the brackets. */
 	at = inv_proto_open(b, PROFILE_FUNCTION);
 	inv_proto_u64(b, FUNCTION_ID, id);
 	inv_proto_u64(b, FUNCTION_NAME, string_of(name));

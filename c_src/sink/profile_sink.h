@@ -6,8 +6,9 @@
 #include "flow/paths.h"
 #include "sink/sink.h"
 
-/* The common part of the sinks for profiles. When an event ends a call, they
- * add the call to the flow's profile. At the end they write the profile. */
+/* The common part of the sinks for profiles. When an event ends a call, such a
+ * sink adds the call to the flow's profile. At the end it writes the
+ * profile. */
 int inv_paths_sink_event(struct inv_sink *s, const struct inv_item *it);
 
 /* Returns what a profile counts: "calls" or "samples". */

@@ -17,7 +17,7 @@ void inv_rank_text(const struct inv_ranking_opts *o,
 		   const struct inv_flow *flow, const struct inv_rank *r,
 		   struct inv_buf *b);
 
-/* Appends the members key, kind, node and name of an object. */
+/* Appends the members key, kind, node and name of the rank to an object. */
 void inv_rank_json(const struct inv_ranking_opts *o, const struct inv_rank *r,
 		   struct inv_json *j);
 

@@ -5,8 +5,8 @@
 #include "flow/hops.h"
 #include "sink/sink.h"
 
-/* The common part of the sinks that show requests. They collect the hops of
- * all events, and write them at the end. */
+/* The common part of the sinks that show requests. Such a sink collects the
+ * hops of all events, and writes them at the end. */
 struct inv_request_sink {
 	struct inv_sink sink;
 	struct inv_hops hops;

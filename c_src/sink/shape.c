@@ -9,7 +9,7 @@
 struct parts {
 	const char *v[2];
 	size_t len[2];
-	unsigned n; /* how many bytes of `v' are used */
+	unsigned n; /* how many elements of `v' and `len' are set */
 	const char *last;
 	size_t last_len;
 };

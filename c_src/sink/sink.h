@@ -33,7 +33,8 @@ enum inv_sink_time {
 	INV_SINK_DELTA,	   /* seconds since the previous entry */
 };
 
-/* What all rows of a Parquet file have in common. */
+/* How rows are divided into Parquet files: all rows of a file have the same
+ * node, the same hour, or both. */
 enum inv_sink_partition {
 	INV_SINK_BY_NODE = 1,
 	INV_SINK_BY_HOUR = 2,
@@ -51,8 +52,8 @@ struct inv_sink_opts {
 	bool pretty;	/* a line longer than `width' is laid out on several
 			lines, and not cut */
 	unsigned lines; /* pretty: the most lines of an entry; 0: no limit */
-	bool one_node;	/* all items are of one node, so narrow lines do not
-			   show the node */
+	bool one_node;	/* all items are of one node, so lines on a narrow
+			 * terminal do not show the node */
 	bool indent;	/* indent calls and their ends by the number of
 			 * calls around them */
 	enum inv_sink_time time;
@@ -69,7 +70,8 @@ struct inv_sink_opts {
 	 * the bound of their memory, in bytes; 0: the default. */
 	bool json;
 	size_t request_memory;
-	uint64_t top; /* reports: rows of each table; 0: all that are kept */
+	uint64_t top; /* reports: print at most this many rows of each table;
+			 0: all that are kept */
 	/* For a comparison: the numbers of the two requests. */
 	uint64_t requests[2];
 	/* sqlite: where to store the open database, a sqlite3 *, instead of
@@ -142,7 +144,8 @@ struct inv_sink_ops {
 	 * lines that must come before the item, or all if `it' is NULL. */
 	void (*before)(struct inv_sink *s, const struct inv_item *it);
 	void (*end)(struct inv_sink *s);
-	/* Writes what sessions of `inviso count' have counted, before `end'. */
+	/* Writes what sessions of `inviso count' have counted. It is called
+	 * before `end'. */
 	void (*counts)(struct inv_sink *s, const struct inv_tallies *t);
 	void (*release)(struct inv_sink *s);
 	/*

@@ -14,7 +14,7 @@
 
 #define ROW 18u
 #define HEAD 72u
-/* Narrower frames than this part of all time are left out: they would not be
+/* Frames with less than 1/PARTS of all time are left out: they would not be
  * seen. */
 #define PARTS 10000u
 

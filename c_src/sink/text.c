@@ -348,7 +348,8 @@ static int bare(struct inv_line *t, const struct inv_event *ev)
 }
 
 /* The text after the node's name is aligned: the name is padded to the width of
- * the widest name so far that is at most NODE_COLUMNS_MAX. */
+ * the widest name so far. Names wider than NODE_COLUMNS_MAX do not count, and
+ * are not padded. */
 #define NODE_COLUMNS_MAX 40u
 
 static void align_node(struct inv_line *t, size_t from)

@@ -110,11 +110,13 @@ int inv_line_system(struct inv_line *t, const struct inv_event *ev);
 
 /* Prints "gc major, 4.2 ms, 18 KiB" with the sizes before and after. */
 void inv_line_gc(struct inv_line *t, const struct inv_gc *gc);
-/* Takes the line that begins at `from' out of the output, and holds it. */
+/* Removes the line that begins at `from' from the output, and stores it until
+ * it is known whether it must be printed. */
 void inv_line_hold(struct inv_line *t, const struct inv_item *it, size_t from);
-/* Call this before an item if lines are held. Removes the held line of the
- * item's process if the item is the end of the collection. Otherwise prints the
- * line. Also prints lines that were held for too long. */
+/* Call this before an item if lines are held (inv_line_hold). If the process of
+ * the item has a held line, the line is removed if the item is the end of the
+ * collection, and otherwise printed. Also prints lines that were held for too
+ * long. */
 void inv_line_before(struct inv_line *t, const struct inv_item *it);
 /* Prints all held lines. */
 void inv_line_give_held(struct inv_line *t);

@@ -48,7 +48,8 @@ int inv_totals_add(struct inv_totals *t, const struct inv_item *it)
 	return 0;
 }
 
-/* Returns the tag with the highest count. The counts of printed tags are 0. */
+/* Returns the tag with the highest count. The caller sets the count of a tag to
+ * 0 when it has printed the tag. */
 static unsigned most(const uint64_t *tags)
 {
 	unsigned best = 0;

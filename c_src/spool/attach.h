@@ -36,9 +36,10 @@ struct inv_attached {
  * socket, on which the VM sends the descriptor in a message (SCM_RIGHTS). The
  * socket is for a VM whose /proc entry this program cannot read.
  *
- * If another spooler has the lock, they wait up to wait_ms for it to end, and
- * return INV_EBUSY if it does not end. INV_EFORMAT, INV_EVERSION, INV_EDAMAGED:
- * the memory is not a mapping that this version can read.
+ * If another spooler has the lock, the functions wait up to wait_ms
+ * milliseconds for it to end, and return INV_EBUSY if it does not end.
+ * INV_EFORMAT, INV_EVERSION, INV_EDAMAGED: the memory is not a mapping that
+ * this version can read.
  */
 int inv_attach_proc(struct inv_attached *a, int pid, int n, int wait_ms,
 		    struct inv_err *err);

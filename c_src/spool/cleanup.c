@@ -57,9 +57,9 @@ void inv_place_cleanup(const struct inv_attached *mem, const char *dir,
 	int fd;
 
 	/*
-	 * If the tracer was closed, the VM was alive at that time. If it still
-	 * is, the guard, an Erlang process, will remove the files. So do not
-	 * wait for the VM's end.
+	 * If the tracer was closed, the VM was alive at that time. If the VM is
+	 * still alive, an Erlang process in it (the guard) will remove the
+	 * files. So do not wait for the VM's end.
 	 */
 	if (!has_ended(mem->ctl, state == INV_TRACER_CLOSED ? 0 : DYING_MS))
 		return;

@@ -30,8 +30,8 @@ struct inv_spool {
 	struct inv_anchor anchor; /* the newest anchor that was read; its mono
 				     is 0 if there was none yet */
 	uint64_t file_since_ns;
-	uint64_t rotate_after_ns; /* a rotation has failed, and is not tried
-				     again before this time */
+	uint64_t rotate_after_ns; /* after a rotation has failed: no other is
+				     tried before this time */
 	bool file_has_events;
 };
 

@@ -197,8 +197,8 @@ static bool is_numbered(const char *entry, const char *base)
 	return *entry && strspn(entry, "0123456789") == strlen(entry);
 }
 
-/* Returns true if the file `name' is empty, or a file of this log or another
- * one. */
+/* Returns true if the file `name' is empty, or a file of a log, either this log
+ * or another one. */
 static bool is_of_a_log(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);

@@ -193,8 +193,8 @@ static bool due(const struct inv_spool *s, uint64_t now)
 /*
  * Begins the next file if the current one is too large or too old. One commit
  * of the journal makes the end of the old file and the new file valid. If the
- * spooler dies before, the next spooler truncates the old file, and replaces
- * the new one (enum inv_leftover).
+ * spooler dies before this commit, the next spooler truncates the old file, and
+ * replaces the new one (enum inv_leftover).
  */
 void inv_spool_log_rotate_if_due(struct inv_spool *s)
 {

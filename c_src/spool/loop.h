@@ -13,7 +13,7 @@
  * drains a flight recorder (keep => newest) only on request.
  *
  * The spooler exits on SIGTERM, and when the tracer is closed, its owner has
- * died, or the VM has died. Before, it drains the rings once more.
+ * died, or the VM has died. Before it exits, it drains the rings once more.
  *
  * If the log cannot be written, the spooler tries again each 100 ms. If it must
  * exit, it still tries for 5 s. If the tracer has ended, events that are left

@@ -183,9 +183,9 @@ static int attach(struct inv_attached *mem, const struct args *a,
 }
 
 /*
- * Sweeps (spool/sweep.h). The node starts this when a client attaches to it.
- * The node waits only for the word "ready", which shows that programs in this
- * directory can be executed.
+ * Removes the places of dead VMs (spool/sweep.h). The node starts this program
+ * for a sweep when a client attaches to the node. The node waits only for the
+ * word "ready", which shows that programs in this directory can be executed.
  */
 static int sweep(const struct args *a)
 {

@@ -54,8 +54,8 @@ static void take(struct inv_place *p, const char *key, const char *value)
 	}
 }
 
-/* Returns true if the text is a record of this version, or the first part of
- * its first line. */
+/* Returns true if the text is a record of this version, or only the beginning
+ * of a record's first line. */
 static bool is_begun(const char *text)
 {
 	static const char first[] = VERSION "\n";
@@ -213,13 +213,14 @@ static void read_boot(char *boot, size_t size)
  *
  *   - In the VM's pid namespace, and since the same boot, the result is true if
  *     the VM's process has ended.
- *   - If the file system may be shared with another machine, it is false.
- *   - If the record says that the VM has locked it, it is true: the lock shows
- *     whether the VM is alive.
- *   - Otherwise it is true only if the boot id differs, the record is older
- *     than UNLOCKED_S, and the record does not say `nolock'. The boot id alone
- *     proves nothing, because containers of one machine can have different boot
- *     ids (systemd-nspawn).
+ *   - If the file system may be shared with another machine, the result is
+ *     false.
+ *   - If the record says that the VM has locked the record, the result is true:
+ *     the lock shows whether the VM is alive.
+ *   - Otherwise the result is true only if the boot id differs, the record is
+ *     older than UNLOCKED_S, and the record does not say `nolock'. The boot id
+ *     alone proves nothing, because containers of one machine can have
+ *     different boot ids (systemd-nspawn).
  */
 static bool may_be_dead(const struct inv_place *p)
 {

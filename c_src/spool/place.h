@@ -84,8 +84,8 @@ void inv_place_clear(const struct inv_place *p);
 
 /*
  * Removes the files that inv_place_clear removes, and the record, from the
- * directory fd, which can have any name. The caller knows that its VM is dead.
- * Returns true if the directory is now empty.
+ * directory fd, which can have any name. Call it only if the VM of the place is
+ * dead. Returns true if the directory is now empty.
  */
 bool inv_place_empty(int fd);
 

@@ -25,9 +25,9 @@ struct inv_recovered {
  * was writing, which must be at its old path; otherwise writes a new file at
  * out.
  *
- * Returns INV_EBUSY if the VM or a spooler is alive. Also if the VM was in
- * another pid namespace, where this program cannot see whether the VM is alive;
- * if force is true, such a VM is assumed to be dead.
+ * Returns INV_EBUSY if the VM or a spooler is alive. It also returns INV_EBUSY
+ * if the VM was in another pid namespace, where this program cannot see whether
+ * the VM is alive. But if force is true, such a VM is assumed to be dead.
  */
 int inv_recover(const char *ring, const char *out, bool force,
 		struct inv_recovered *done, struct inv_err *err);

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * Removes from the n directories `parents' the places (spool/place.h) of this
- * user's nodes that are dead, except recordings in them. Also removes
+ * Removes the places (spool/place.h) of this user's dead nodes from the n
+ * directories `parents', but keeps the recordings in them. Also removes
  * unfinished places that are older than a minute, because their VM died while
  * it created them. Takes at most two seconds.
  */

@@ -125,9 +125,9 @@ int inv_spool_put_totals(struct inv_spool *s, enum inv_log_end why,
 }
 
 /*
- * Removes the file after the log's last one, which an earlier spooler may have
- * created just before it died. So only a second or later spooler, or a
- * recovery, can find such a file.
+ * Removes the file whose number follows that of the log's last file. An earlier
+ * spooler may have created it just before it died. So only a second or later
+ * spooler, or a recovery, can find such a file.
  */
 static void remove_leftover(struct inv_spool *s, enum inv_log_end why)
 {

@@ -215,8 +215,9 @@ static void bind_row(struct inv_inserts *s, enum inv_table_id table,
 			bind_cell(s, stmt, at + (int)i, b, &cells[i]);
 			*bound |= bit;
 		} else if (*bound & bit) {
-			/* Binds NULL only if the last row had another value,
-			 * because most cells are NULL in all rows. */
+			/* Binds NULL only if the parameter has another value
+			 * from an earlier row, because most cells are NULL in
+			 * all rows. */
 			sqlite3_bind_null(stmt, at + (int)i);
 			*bound &= ~bit;
 		}
@@ -236,7 +237,7 @@ static int write_many(struct inv_inserts *s, enum inv_table_id table)
 	return rc;
 }
 
-/* Writes the rows of a batch that has less than INV_INSERT_ROWS. */
+/* Writes the rows of a batch that has fewer than INV_INSERT_ROWS rows. */
 static int write_few(struct inv_inserts *s, enum inv_table_id table)
 {
 	struct inv_table_insert *t = &s->tables[table];

@@ -19,8 +19,8 @@
 struct inv_table_insert {
 	sqlite3_stmt *many; /* INV_INSERT_ROWS rows */
 	sqlite3_stmt *one;
-	/* The parameters of each row that are not NULL. The row of `one' is
-	 * the last entry. */
+	/* Bits: which parameters are not NULL, in each row of `many'. The last
+	 * entry is for the row of `one'. */
 	uint32_t bound[INV_INSERT_ROWS + 1];
 	struct inv_batch batch;
 };
@@ -34,7 +34,7 @@ struct inv_inserts {
 	sqlite3_stmt *process, *function;
 	uint32_t n_processes; /* how many processes were written */
 	uint32_t n_functions;
-	uint32_t call; /* the word "call"; 0: not seen yet */
+	uint32_t call; /* number of the word "call"; 0: not seen yet */
 	struct inv_buf text;
 };
 
@@ -52,8 +52,8 @@ int inv_inserts_put(struct inv_inserts *s, const struct inv_cast *cast,
 int inv_inserts_finish(struct inv_inserts *s, struct inv_err *err);
 void inv_inserts_release(struct inv_inserts *s);
 
-/* Sets the error of the last call of SQLite, or of errno if it is an input or
- * output error. Returns the code. */
+/* Sets *err to the error of the last call of SQLite or, if that is an input or
+ * output error, to errno. Returns the code. */
 int inv_sql_failed(sqlite3 *db, struct inv_err *err, const char *what);
 
 #endif

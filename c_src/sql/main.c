@@ -24,7 +24,8 @@ static const struct inv_sink_ops *const formats[] = {
 
 int main(int argc, char **argv)
 {
-	/* The program has one thread, and limits no memory of SQLite. */
+	/* The program has one thread, and sets no limit on SQLite's memory. So
+	 * SQLite needs no locks, and need not count its memory. */
 	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	inv_sink_provide(formats);

@@ -13,8 +13,8 @@
  * several rows at a time. A struct of zeros is empty.
  */
 #define INV_BATCH_ROWS 64u
-/* With so many bytes of texts a batch is full, whatever number of rows it has:
- * large texts are dearer to keep than more rows are worth. */
+/* A batch with this many bytes of texts is full, even if it has few rows:
+ * keeping large texts costs more than a larger batch saves. */
 #define INV_BATCH_TEXTS ((size_t)64 << 10)
 
 struct inv_batch_cell {
@@ -38,8 +38,8 @@ struct inv_batch {
 /* Frees the memory. The batch is empty afterwards. */
 void inv_batch_release(struct inv_batch *b);
 
-/* Adds a row. The batch must not be full, and must have rows of this table only.
- * Returns 0 or INV_ENOMEM. */
+/* Adds a row. The batch must not be full. All its rows must be of the same
+ * table. Returns 0 or INV_ENOMEM. */
 int inv_batch_add(struct inv_batch *b, const struct inv_table *table,
 		  const struct inv_cell *cells);
 
@@ -51,14 +51,15 @@ static inline bool inv_batch_is_full(const struct inv_batch *b)
 /* Makes the batch empty, and keeps its memory, except that of large texts. */
 void inv_batch_reset(struct inv_batch *b);
 
-/* Returns a cell of a row. The cell of the next row is b->width further. */
+/* Returns a cell of a row. The cell of the next row in the same column is
+ * b->width elements further. */
 static inline const struct inv_batch_cell *inv_batch_cell(
 	const struct inv_batch *b, unsigned row, unsigned column)
 {
 	return &b->cells[(size_t)row * b->width + column];
 }
 
-/* Returns a text of the batch. The pointer is valid until the next row. */
+/* Returns the text of a cell. The pointer is valid until a row is added. */
 static inline const uint8_t *inv_batch_text(const struct inv_batch *b,
 					    const struct inv_batch_cell *cell)
 {

@@ -22,7 +22,8 @@ struct inv_row_process {
 	uint32_t name; /* name of the process: number in inv_words; 0: not
 			  known */
 	uint8_t kind;  /* INV_TOK_PID, INV_TOK_PORT; or INV_TOK_ATOM: only the
-			  name is known, `number' is its word */
+			  name is known, and `number' is the number of the name
+			  in inv_words */
 };
 
 struct inv_row_function {
@@ -42,7 +43,7 @@ struct inv_cast {
 	uint32_t n_functions;
 	/* private */
 	uint32_t cap, cap_functions;
-	uint32_t *slots; /* hash table: the last number of each process */
+	uint32_t *slots; /* hash table: the newest number of each process */
 	uint32_t n_slots, n_keys;
 	uint32_t *function_slots;
 	uint32_t n_function_slots;
@@ -50,13 +51,14 @@ struct inv_cast {
 
 void inv_cast_release(struct inv_cast *w);
 
-/* Returns the number of a process, or 0 if memory is exhausted. `name' is the
- * text of its name, and len is 0 if the name is not known. process->name is not
- * used. */
+/* Returns the number of a process. If the process is new or has another name,
+ * gives it a new number. Returns 0 if memory is exhausted. `name' is the name
+ * as a text; len is 0 if the name is not known. process->name is not used. */
 uint32_t inv_cast_add(struct inv_cast *w, const struct inv_row_process *process,
 		      const void *name, size_t len);
 
-/* Returns the number of a function, or 0 if memory is exhausted. */
+/* Returns the number of a function, and adds the function if it is new. Returns
+ * 0 if memory is exhausted. */
 uint32_t inv_cast_function(struct inv_cast *w, const struct inv_mfa *m);
 
 /* Returns a hash of the process that does not depend on its name. */

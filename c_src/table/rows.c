@@ -201,7 +201,7 @@ static int read_peer(struct inv_rows *r, struct inv_seen *s)
 	return rc;
 }
 
-/* Reads {M,F,Arity} or {M,F,Args}, if it is such a term. */
+/* Reads the payload. Sets s->function if it is {M,F,Arity} or {M,F,Args}. */
 static int read_function(struct inv_rows *r, struct inv_seen *s)
 {
 	const struct inv_mfa *m = s->it->facts ? s->it->facts->mfa : NULL;
@@ -214,8 +214,8 @@ static int read_function(struct inv_rows *r, struct inv_seen *s)
 	return inv__rows_args(r, &s->it->ev, m, &s->payload);
 }
 
-/* Reads {send | 'receive' | print, Serial, From, To, Message}. Another term has no
- * processes. */
+/* Reads the payload {send | 'receive' | print, Serial, From, To, Message}. If
+ * the payload is another term, the event has no processes. */
 static int read_seq(struct inv_rows *r, struct inv_seen *s)
 {
 	struct inv_cursor *c = r->cursor;

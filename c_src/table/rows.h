@@ -99,9 +99,9 @@ void inv_rows_release(struct inv_rows *r);
  * returns a negative code. Other errors are in r->rc. */
 int inv_rows_event(struct inv_rows *r, const struct inv_item *it);
 void inv_rows_loss(struct inv_rows *r, const struct inv_item *it);
-/* Writes what sessions of `inviso count' have counted. */
+/* Writes a row for each count of sessions of `inviso count' or `hist'. */
 void inv_rows_counts(struct inv_rows *r, const struct inv_tallies *t);
-/* Returns the word of the column `counted'. */
+/* Returns the text for this kind of key in the column `counted'. */
 const char *inv_rows_counted(enum inv_count_of of);
 /* Writes the rows that are still in memory, because they were not complete. */
 void inv_rows_end(struct inv_rows *r);

@@ -142,8 +142,9 @@ static void put_ended(struct inv_rows *r, const struct inv_seen *s,
 	put(r, call, c);
 }
 
-/* The call has no event of its own in the output: --min-duration and --failed have
- * picked it, or the node has recorded only its end. */
+/* Makes the row of a call whose beginning has no event in the output: the call
+ * was selected at its end by --min-duration or --failed, or the node has
+ * recorded only its end. */
 static void put_whole(struct inv_rows *r, const struct inv_seen *s)
 {
 	const struct inv_call *end = s->it->facts->call;

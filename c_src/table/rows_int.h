@@ -5,7 +5,7 @@
 #include "flow/flow.h"
 #include "table/rows.h"
 
-/* A part of r->text, in which printed terms are. */
+/* A part of r->text, the buffer for printed terms. */
 struct inv_span {
 	size_t off;
 	size_t len;
@@ -63,7 +63,7 @@ static inline void inv__cell_span(struct inv_cell *c, const struct inv_rows *r,
 /* Writes a row. */
 void inv__rows_put(struct inv_rows *r, enum inv_table_id table,
 		   const struct inv_cell *cells);
-/* Sets a cell to a word. */
+/* Sets a cell to a text, and adds the text to inv_words if it is new. */
 void inv__rows_word(struct inv_rows *r, struct inv_cell *c, const char *text);
 /* Prints the next term of the cursor, and sets *s to the text. Returns the
  * errors of the cursor. */

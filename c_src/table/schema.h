@@ -18,8 +18,8 @@ enum inv_column_kind {
 	INV_COLUMN_BOOL,
 	INV_COLUMN_WORD, /* one of a few texts */
 	INV_COLUMN_TEXT,
-	/* Three columns. The name of this entry is the prefix of their names
-	 * node, pid and name. */
+	/* Three columns, node, pid and name. The name of this entry is the
+	 * prefix of the three names. */
 	INV_COLUMN_PROCESS,
 	/* Four columns: module, function, arity and mfa. */
 	INV_COLUMN_FUNCTION,
@@ -218,7 +218,7 @@ enum inv_histograms_column {
 };
 #undef INV_E
 
-/* At least the number of columns of each table in the schema. */
+/* No table of the schema has more columns than this. */
 #define INV_TABLE_COLUMNS_MAX 16u
 
 struct inv_column {
@@ -235,9 +235,9 @@ struct inv_table {
 extern const struct inv_table inv_tables[INV_TABLE_COUNT];
 
 /*
- * The columns that users see. A column of the schema with a process is three
- * of them, and a column with a function is four. `part' is an enum inv_part,
- * and 0 for all other columns.
+ * The columns that users see. For a column of the schema with a process, users
+ * see three columns, and for a column with a function, four. `part' says which
+ * of these columns is meant: an enum inv_part, or 0 for all other columns.
  */
 enum inv_part {
 	INV_PART_NODE = 0,
@@ -249,9 +249,9 @@ enum inv_part {
 	INV_PART_MFA = 3,
 };
 #define INV_COLUMN_NAME_MAX 32u
-/* Returns how many columns users see for the column. */
+/* Returns how many columns users see for the column c of the schema. */
 unsigned inv_column_parts(const struct inv_column *c);
-/* Writes the name of a part. */
+/* Writes the name that users see for a part of the column. */
 void inv_column_name(const struct inv_column *c, unsigned part,
 		     char name[INV_COLUMN_NAME_MAX]);
 

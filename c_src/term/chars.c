@@ -27,8 +27,8 @@ const uint8_t inv_char_classes[256] = {
 
 int inv_word_reserved(const uint8_t *p, size_t len)
 {
-	/* The index is the length of the words, so that an atom is compared
-	 * only with words of its length. */
+	/* words[n] has the words of n characters, so that an atom is compared
+	 * only with words of its own length. */
 	static const char *const words[] = {
 		[2] = "if of or",
 		[3] = "end fun not div rem bor bsl bsr and xor let try",

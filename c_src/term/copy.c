@@ -16,7 +16,7 @@
  */
 struct head {
 	uint32_t n_entries;
-	uint32_t highest; /* the highest number of an entry that is copied */
+	uint32_t highest; /* the highest dictionary number of a copied entry */
 	size_t names;	  /* bytes of all copied names */
 	size_t len;	  /* bytes of the copied terms */
 };
@@ -131,8 +131,8 @@ static const uint8_t *skip_ref(const uint8_t *p, const uint8_t *end)
 	return p;
 }
 
-/* Skips the bytes after `code', which is 0xc0 or higher and uses no entry of
- * the dictionary. */
+/* Skips the bytes that follow the code byte `code', which is 0xc0 or higher and
+ * does not refer to an entry of the dictionary. */
 static const uint8_t *skip_plain(unsigned code, const uint8_t *p,
 				 const uint8_t *end)
 {
@@ -171,9 +171,9 @@ static const uint8_t *skip_plain(unsigned code, const uint8_t *p,
 }
 
 /*
- * Reads the bytes after `code', which is 0xc0 or higher, and copies the entry
- * of the dictionary that they use. Sets *p to the byte after them, or to NULL
- * if they are invalid.
+ * Reads the bytes that follow the code byte `code', which is 0xc0 or higher. If
+ * they refer to an entry of the dictionary, copies this entry. Sets *p to the
+ * byte after them, or to NULL if they are invalid.
  */
 static int coded(struct work *w, unsigned code, const uint8_t **p,
 		 const uint8_t *end)
@@ -251,7 +251,7 @@ static void put_names(const struct work *w, size_t from)
 	}
 }
 
-/* Begins a new copy. n is the number of entries of the dictionary. */
+/* Begins a new copy. n is how many entries the dictionary has. */
 static int begin_turn(struct inv_copier *c, uint32_t n)
 {
 	uint32_t *more;

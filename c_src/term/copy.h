@@ -14,7 +14,8 @@
  * terms use.
  */
 
-/* State that successive copies share. A struct of zeros is valid. */
+/* Memory that is used for one copy after another, so that each copy need not
+ * allocate it. A struct of zeros is valid. */
 struct inv_copier {
 	/* private */
 	uint32_t *copied; /* for each entry of the dictionary, the number of the

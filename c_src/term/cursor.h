@@ -15,9 +15,9 @@
  * packed terms (abi/term.h) and for Erlang's external term format.
  *
  * The bytes can come from a damaged or malicious file: the cursor checks every
- * byte, no token points outside of the bytes, and reading takes time
- * proportional to their number. The cursor neither allocates memory nor
- * recurses: it keeps the open containers on a stack inside the struct. This
+ * byte, no token points outside of the bytes, and the time for reading is
+ * proportional to how many bytes there are. The cursor neither allocates memory
+ * nor recurses: it keeps the open containers on a stack inside the struct. This
  * stack makes a cursor large (80 KB), so use one cursor many times;
  * inv_cursor_init is fast, because it does not write to the stack.
  *
@@ -47,8 +47,9 @@ enum inv_enc {
 
 /*
  * Kinds of tokens. The comment of each kind lists the fields of struct
- * inv_token that are valid for this kind, and after a colon what they are.
- * TUPLE, LIST and MAP open a container, whose elements follow; END closes it.
+ * inv_token that are valid for this kind; after a colon it says what a field
+ * contains. TUPLE, LIST and MAP open a container, whose elements follow; END
+ * closes it.
  */
 enum inv_tok {
 	INV_TOK_INT = 1, /* i */
@@ -63,8 +64,8 @@ enum inv_tok {
 	INV_TOK_REF,	 /* node; n_ids; id: n_ids numbers, in the order of the
 			    printed reference; bytes: as for PID */
 	INV_TOK_BINARY,	 /* bytes; last_bits; cut, left */
-	INV_TOK_STRING,	 /* bytes: the elements of a list of integers 0..255;
-			    none only if the list was cut; cut, left */
+	INV_TOK_STRING,	 /* bytes: the elements of a list of integers 0..255, at
+			    least one unless the list was cut; cut, left */
 	INV_TOK_NIL,	 /* the empty list */
 	INV_TOK_TUPLE,	 /* count: elements */
 	INV_TOK_LIST,	 /* count: elements before the tail, 0 if unknown */
@@ -141,8 +142,9 @@ struct inv_cursor {
 	const uint8_t *begin;
 	const struct inv_dict *dict;
 	uint8_t enc;
-	uint8_t pending; /* not 0: the next token is an element of `function'
-			    (enum inv_pending), which has no bytes of its own */
+	uint8_t pending; /* enum inv_pending: the next token is this element of
+			    `function', and has no bytes of its own at p; 0: the
+			    next token is read from p */
 	bool with_args;	 /* the last element of `function' is the list of
 			    arguments, not the arity */
 	int error;
@@ -171,18 +173,19 @@ void inv_cursor_init(struct inv_cursor *c, enum inv_enc enc,
 int inv_cursor_next(struct inv_cursor *c, struct inv_token *tok);
 
 /*
- * Call it at depth 0. If the next term is a dictionary entry that is a
- * function, or an APPLY, sets *f, sets *with_args to true for an APPLY, and
- * returns true. The next token is then the arity or the list of arguments, at
- * depth 0. If the next term is another one, returns false and reads nothing.
+ * Call it at depth 0. If the next term is an APPLY, or a dictionary entry that
+ * is a function, sets *f to the function and returns true. For an APPLY, sets
+ * *with_args to true, and the next token begins the list of arguments.
+ * Otherwise sets *with_args to false, and the next token is the arity. If the
+ * next term is of another kind, returns false and reads nothing.
  */
 bool inv_cursor_function(struct inv_cursor *c, struct inv_dict_function *f,
 			 bool *with_args);
 
 /*
- * Makes the arity of *f, or the list of its arguments, the next token of c. The
- * caller has initialised c with the bytes after the number of the entry or the
- * APPLY.
+ * Makes the arity of *f, or the list of its arguments if with_args is true, the
+ * next token of c. The caller has initialised c with the bytes that follow the
+ * code and the dictionary number of the function or of the APPLY.
  */
 void inv_cursor_third(struct inv_cursor *c, const struct inv_dict_function *f,
 		      bool with_args);
@@ -215,8 +218,9 @@ static inline size_t inv_cursor_offset(const struct inv_cursor *c)
 
 /*
  * Each of these functions reads one token: a TUPLE, an integer that fits in 64
- * bits, or an END. If another token is next, it returns INV_EDAMAGED; if there
- * is none, INV_ETRUNCATED. All further calls for this cursor then do the same.
+ * bits, or an END. If another token is next, the function returns INV_EDAMAGED;
+ * if there are no more tokens, INV_ETRUNCATED. After such an error, all further
+ * calls with this cursor return the same error.
  */
 int inv_cursor_tuple(struct inv_cursor *c, uint32_t *arity);
 int inv_cursor_int(struct inv_cursor *c, int64_t *v);

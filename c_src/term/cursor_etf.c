@@ -59,7 +59,7 @@ static int get(struct inv_cursor *c, unsigned n, uint64_t *v)
 	return 0;
 }
 
-/* Reads a length, which is a number of n bytes, and then as many bytes as the
+/* Reads a length, which is encoded in n bytes, and then as many bytes as the
  * length says. */
 static int get_bytes(struct inv_cursor *c, struct inv_token *tok, unsigned n)
 {
@@ -130,7 +130,8 @@ static int get_atom(struct inv_cursor *c, struct inv_token *tok, unsigned place)
 }
 
 /* Reads a pid or port: the node's name, and then number, serial and creation.
- * The last three arguments are the widths of these fields in bytes. */
+ * The arguments id, serial and creation are the widths of the last three fields
+ * in bytes. */
 static int pid_token(struct inv_cursor *c, struct inv_token *tok, unsigned kind,
 		     unsigned id, unsigned serial, unsigned creation)
 {
@@ -149,8 +150,8 @@ static int pid_token(struct inv_cursor *c, struct inv_token *tok, unsigned kind,
 }
 
 /* Reads the creation and the n numbers of a reference. Stores the numbers in
- * the order in which they are printed, which is the reverse of the order
- * here. */
+ * the order in which they are printed, which is the reverse of their order in
+ * ETF. */
 static int ref_words(struct inv_cursor *c, struct inv_token *tok, uint64_t n,
 		     unsigned creation)
 {
@@ -202,8 +203,9 @@ static int new_float_token(struct inv_cursor *c, struct inv_token *tok)
 	return isfinite(tok->f) ? 0 : inv__cursor_fail(c, INV_EDAMAGED);
 }
 
-/* Parses an exponent, up to the end of the text. Does not use strtol: with a
- * newer libc it becomes a symbol that older versions of libc do not have. */
+/* Parses an exponent, up to the end of the text. Does not use strtol: compiled
+ * with a newer libc, it refers to a symbol that older releases of libc do not
+ * have. */
 static bool read_exponent(const char *text, long *v)
 {
 	bool negative = *text == '-';
@@ -349,8 +351,8 @@ static int get_int(struct inv_cursor *c, uint64_t *v)
  * Reads a local fun after its tag. Its fields, with their widths in bytes, are:
  * size 4, arity 1, uniq 16, index 4, n_free 4; and then terms: module, old
  * index, old uniq, pid, free variables. The token gets old index and old uniq,
- * which the VM prints. The size counts its own four bytes, too. It is used to
- * skip the free variables.
+ * which the VM prints. The size counts its own four bytes, too; with it, the
+ * free variables are skipped.
  */
 static int fun_token(struct inv_cursor *c, struct inv_token *tok)
 {
@@ -386,9 +388,9 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok)
 	return r;
 }
 
-/* Opens a container, whose number of elements is a number of `width' bytes.
- * Each element takes at least one byte, so the number must not exceed the
- * number of remaining bytes. */
+/* Opens a container. The next `width' bytes say how many elements it has. Each
+ * element takes at least one byte, so there must be at least as many bytes
+ * left. */
 static int open_token(struct inv_cursor *c, struct inv_token *tok, unsigned tag,
 		      unsigned width)
 {

@@ -35,12 +35,13 @@ enum inv_pending {
 	INV_PENDING_LAST,
 };
 
-/* Sets *tok to the element of c->function that c->pending names, and moves
- * c->pending to the next element. */
+/* Sets *tok to the token of that element of c->function which c->pending says,
+ * and sets c->pending to the next element. */
 int inv__function_next(struct inv_cursor *c, struct inv_token *tok);
 
-/* If a dictionary entry that is a function, or an APPLY, is next, reads it into
- * c->function and c->with_args, and returns true. */
+/* If the next term is an APPLY, or a dictionary entry that is a function, reads
+ * it into c->function and c->with_args, and returns true. If not, returns
+ * false. */
 bool inv__packed_function(struct inv_cursor *c);
 
 /* Stores and returns an error. All further calls of inv_cursor_next return

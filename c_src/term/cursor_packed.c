@@ -15,7 +15,8 @@ static int get_varint(struct inv_cursor *c, uint64_t *v)
 		c->p = p;
 		return 0;
 	}
-	/* If there are ten bytes, the varint is not incomplete but invalid. */
+	/* If ten or more bytes remain, the varint is not incomplete but
+	 * invalid. */
 	return inv__cursor_fail(c, inv__cursor_room(c) < INV_VARINT_MAX ?
 					   INV_ETRUNCATED :
 					   INV_EDAMAGED);
@@ -264,9 +265,9 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok,
 }
 
 /*
- * Reads a CUT, whose kind must match the container f. In a tuple or map, the
- * number of missing elements is computed from the container's size, and the
- * number in the CUT, which may be wrong, is ignored.
+ * Reads a CUT, whose kind must match the container f. The CUT says how many
+ * elements are missing, but this can be wrong. For a tuple or map it is
+ * ignored: how many are missing is computed from the container's size.
  */
 static int cut_token(struct inv_cursor *c, struct inv_cursor_frame *f,
 		     struct inv_token *tok)
@@ -327,8 +328,8 @@ static int xpid_token(struct inv_cursor *c, struct inv_token *tok,
 	return r;
 }
 
-/* Reads one of the three terms of an EXPORT, which must be of this kind: an
- * atom or a small integer. */
+/* Reads one of the three terms of an EXPORT. Its token must have the kind
+ * `kind', which is INV_TOK_ATOM or INV_TOK_INT. */
 static int small_term(struct inv_cursor *c, struct inv_token *tok,
 		      unsigned kind)
 {

@@ -23,7 +23,7 @@ void inv_dict_release(struct inv_dict *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* Appends x to the array *v, which has *n numbers and room for *cap. */
+/* Appends x to the array *v, which has *n elements and space for *cap. */
 static int append(uint32_t **v, uint32_t *n, uint32_t *cap, uint32_t x)
 {
 	uint32_t more = *cap ? 2 * *cap : FIRST_CAP;
@@ -126,8 +126,8 @@ static bool parse_entry(struct inv_dict_entry *e, const uint8_t *p,
 		return parse_function(e, p, end);
 	default:
 		/*
-		 * A kind that only newer versions know. No term that this
-		 * version can read uses such an entry.
+		 * A kind that only newer versions know. It is ignored: terms
+		 * that this version can read do not refer to such an entry.
 		 */
 		return true;
 	}
@@ -155,8 +155,8 @@ uint64_t inv_function_hash(const uint8_t *module, size_t module_len,
 		    XXH3_64bits(function, function_len), arity);
 }
 
-/* Returns the hash of an atom's name. Stores it in the atom's entry, so that a
- * long name that many functions have is hashed only once. */
+/* Returns the hash of an atom's name. Stores it in the atom's entry, so that
+ * the name is hashed only once, even if many functions have this atom. */
 static uint64_t name_hash(const struct inv_dict *d, uint64_t number)
 {
 	struct inv_dict_entry *e = &d->entries[d->n - 1 - number];
@@ -166,8 +166,8 @@ static uint64_t name_hash(const struct inv_dict *d, uint64_t number)
 	return e->hash;
 }
 
-/* Sets the hashes of all functions. parse_entry cannot do this, because the
- * names of a function come later in the packet than the function. */
+/* Sets the hashes of all functions. parse_entry cannot do this, because in the
+ * packet's memory the atoms of a function come after the function. */
 static void hash_functions(struct inv_dict *d)
 {
 	struct inv_dict_function f;

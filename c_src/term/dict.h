@@ -75,8 +75,8 @@ int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
  * not also be used with inv_dict_parse. inv_dict_clear removes all entries, and
  * makes room for entries with numbers below n; its time depends on how many
  * entries were set, not on n. inv_dict_set sets an entry that was not set since
- * inv_dict_clear. Call inv_dict_sort after the last entry. The functions return
- * 0 or INV_ENOMEM.
+ * inv_dict_clear. Call inv_dict_sort after the last entry was set. The first
+ * two functions return 0 or INV_ENOMEM.
  */
 int inv_dict_clear(struct inv_dict *d, uint32_t n);
 int inv_dict_set(struct inv_dict *d, uint32_t number,
@@ -93,15 +93,15 @@ static inline const struct inv_dict_entry *inv_dict_get(
 	return number < d->n ? &d->entries[d->n - 1 - number] : 0;
 }
 
-/* Returns the number of an entry of d. */
+/* Returns the dictionary number of an entry of d. */
 static inline uint32_t inv_dict_number(const struct inv_dict *d,
 				       const struct inv_dict_entry *e)
 {
 	return d->n - 1 - (uint32_t)(e - d->entries);
 }
 
-/* Sets *f to the function with this number. Returns false if there is no such
- * function, or if its atoms are not in the dictionary. */
+/* Sets *f to the function with this dictionary number. Returns false if there
+ * is no such function, or if its atoms are not in the dictionary. */
 static inline bool inv_dict_function(const struct inv_dict *d, uint64_t number,
 				     struct inv_dict_function *f)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints Elixir's ranges, dates and times as inspect/2 does: 1..10 or
- * ~D[2026-11-25]. If a struct does not have exactly the fields of its module,
- * or a value is invalid, it is printed like other structs. Elixir can read that
- * form, too.
+ * ~D[2026-11-25]. If such a struct does not have exactly the fields that its
+ * module defines, or has a value that does not fit this short form, it is
+ * printed like any other struct, as %Date{...}. Elixir can read that, too.
  */
 #include "term/print_int.h"
 
@@ -102,8 +102,8 @@ static bool get_microsecond(struct inv_cursor *c, const struct inv_token *first,
 	       !inv_cursor_next(c, &tok) && tok.kind == INV_TOK_END;
 }
 
-/* Reads the value of a field. Returns false if a struct with this value is
- * printed like other structs. */
+/* Reads the value of a field. Returns false if the value does not fit the short
+ * form, so that the struct must be printed like any other struct. */
 static bool get_value(struct inv_cursor *c, enum field f, struct values *v)
 {
 	struct inv_token tok;
@@ -163,8 +163,8 @@ static bool is_date(const int64_t *v)
 		     days[v[MONTH] - 1] + (leap && v[MONTH] == 2 ? 1 : 0));
 }
 
-/* Returns how many microseconds a 1 in the last of `precision' decimal places
- * of a second stands for. */
+/* A number of seconds has `precision' decimal places. Returns how many
+ * microseconds a 1 in the last of these places is. */
 static int64_t unit(int64_t precision)
 {
 	int64_t n = 1;

@@ -18,8 +18,8 @@ static bool is_word(unsigned c)
 	return is_lower(c) || is_upper(c) || (c >= '0' && c <= '9');
 }
 
-/* Returns the number of bytes from p on that are letters, digits or _; if `at'
- * is true, also @. */
+/* Returns how many bytes from p on are letters, digits or _. If `at' is true, @
+ * counts, too. */
 static size_t word(const uint8_t *p, size_t len, bool at)
 {
 	size_t i = 0;
@@ -290,9 +290,9 @@ void inv__elixir_charlist(const struct inv_token *tok, struct inv_buf *out)
 	inv_buf_putc(out, ']');
 }
 
-/* Returns how many bytes of a binary are text, or SIZE_MAX if the binary is not
- * text. If it was cut inside a character, does not count the bytes of this
- * character. */
+/* Returns how many bytes of a binary are printed as text, or SIZE_MAX if the
+ * binary is not text. If the binary was cut inside a character, the bytes of
+ * this character are not counted. */
 static size_t text_of(const struct inv_token *tok)
 {
 	size_t len = tok->len;

@@ -127,8 +127,8 @@ void inv_etf_int(struct inv_buf *out, int64_t v)
 /* --- one term ------------------------------------------------------------- */
 
 /*
- * An open container. Its number of elements is known only at its end, so it is
- * written then, into bytes that were reserved.
+ * An open container. How many elements it has is known only at its end. So this
+ * count is written then, into bytes that were reserved for it.
  */
 struct open {
 	size_t at; /* offset of the reserved bytes in the output */
@@ -149,9 +149,9 @@ struct writer {
 	uint32_t n, cap;
 };
 
-/* Appends the name of the node of a pid, port or reference. If the token has no
- * name, takes it from the dictionary; if the dictionary has none, takes the
- * recording node's name. Returns the creation of the node. */
+/* Appends the name of the node of a pid, port or reference: the name in the
+ * token; if the token has none, the name in the dictionary; if the dictionary
+ * has none either, the recording node's name. Returns the node's creation. */
 static uint32_t put_node(const struct writer *w, const struct inv_token *tok)
 {
 	uint32_t own = w->exact ? tok->creation : 0;
@@ -215,8 +215,8 @@ static void put_hole(struct inv_buf *out)
 	inv_etf_atom(out, "...", 3);
 }
 
-/* Appends a mark. The keys of a map must be different, so a mark that is a key
- * gets a number. */
+/* Appends the mark of a redacted value, {'$redacted',Type}. The keys of a map
+ * must be different, so a mark that is a key also gets a number. */
 static void put_mark(const struct writer *w, uint64_t type)
 {
 	const struct open *o = w->n ? &w->open[w->n - 1] : NULL;
@@ -302,7 +302,7 @@ static int put_scalar(const struct writer *w, const struct inv_token *tok)
 			return INV_EUNKNOWN;
 		inv_etf_binary(out, tok->bytes, tok->len);
 		break;
-	default: /* holes and local funs. The external format of a local fun is
+	default: /* HOLE and FUN. The external format of a FUN (a local fun) is
 		    known only if the token comes from a tree. */
 		if (w->exact && tok->kind == INV_TOK_FUN && tok->len2) {
 			inv_buf_put(out, tok->bytes2, tok->len2);
@@ -358,7 +358,8 @@ static void pop(struct writer *w)
 		inv_etf_nil(w->out);
 }
 
-/* Counts the term of tok as an element of the innermost open container. */
+/* Counts the term that begins with tok as an element of the innermost open
+ * container. */
 static void count(const struct writer *w, const struct inv_token *tok)
 {
 	struct open *o;
@@ -370,8 +371,8 @@ static void count(const struct writer *w, const struct inv_token *tok)
 		o->tailed = true;
 	else
 		o->n++;
-	/* One pair of holes stands for all missing pairs of a map. This is the
-	 * second of the two. */
+	/* One pair, '...' => '...', stands for all missing pairs of a map. This
+	 * writes the pair's value. */
 	if (tok->kind == INV_TOK_CUT && o->kind == INV_TOK_MAP) {
 		o->n++;
 		put_hole(w->out);

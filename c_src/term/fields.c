@@ -45,8 +45,8 @@ static unsigned bucket_of(const uint8_t *name, size_t len, uint32_t n)
 	return (h ^ h >> 8 ^ h >> 16) % INV_FIELDS_BUCKETS;
 }
 
-/* Prints the names of the fields. A name is in quotes if at least one release
- * needs them. */
+/* Appends the names of the n fields as they are printed, and sets their offsets
+ * in `at'. A name is in quotes if at least one OTP release quotes it. */
 static int print_names(struct inv_buf *text, uint32_t *at, uint32_t n,
 		       const uint8_t *p, size_t len)
 {

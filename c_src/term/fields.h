@@ -35,8 +35,9 @@ void inv_fields_release(struct inv_fields *f);
  * Adds a definition: the module that defines the record, the record's name, and
  * the names of its n fields. If module_len is 0, the definition is for all
  * modules. `names' has the fields' names one after the other, each after a byte
- * with its length. Replaces a definition by the same module with the same name
- * and number of fields. All names are UTF-8. Returns 0 or INV_ENOMEM.
+ * with its length. If there is already a definition of this module, with the
+ * same name and number of fields, the new one replaces it. All names are UTF-8.
+ * Returns 0 or INV_ENOMEM.
  */
 int inv_fields_add(struct inv_fields *f, const uint8_t *module,
 		   size_t module_len, const uint8_t *name, size_t name_len,
@@ -50,8 +51,8 @@ int inv_fields_add(struct inv_fields *f, const uint8_t *module,
  */
 int inv_fields_read(struct inv_fields *f, struct inv_cursor *c);
 
-/* A fast test. Returns false only if no record has this tag; it can return true
- * even though no record has it. */
+/* A fast test before inv_fields_find. If it returns false, no defined record
+ * has this tag. If it returns true, a record may have it, or not. */
 static inline bool inv_fields_maybe(const struct inv_fields *f,
 				    const uint8_t *tag, size_t len)
 {

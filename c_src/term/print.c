@@ -8,8 +8,8 @@
 #include "term/simple.h"
 
 /*
- * If a token with its separator has at most this many bytes, space for both is
- * reserved at once.
+ * If the text of a token and its separator has at most this many bytes, space
+ * for both is reserved at once.
  */
 #define SMALL_TOKEN 72
 
@@ -177,9 +177,9 @@ static bool is_char(const struct inv_token *tok, const struct inv_print_opts *o)
 
 /*
  * Returns true if the list, whose LIST token was just read, is a string. Reads
- * its elements up to the first that is not a character, and then sets c back.
- * The read elements contain no lists, so each byte is read at most twice: once
- * here, and once when it is printed.
+ * its elements up to the first that is not a character, and then sets c back to
+ * the first element. The elements that it reads contain no lists, so each byte
+ * is read at most twice: once here, and once when it is printed.
  */
 bool inv__print_list_is_string(struct inv_cursor *c,
 			       const struct inv_print_opts *o)
@@ -232,8 +232,8 @@ void inv__print_sep(const struct inv_token *tok, struct inv_buf *out)
 	inv_buf_put(out, sep_text[tok->sep], sep_len[tok->sep]);
 }
 
-/* Call it before tok is printed. Calls inv__order_open, _pair or _close if a
- * large map, or a pair of a large map, begins or ends with tok. */
+/* Call it before tok is printed. Calls inv__order_pair if tok begins a pair of
+ * the innermost large map, and inv__order_close if tok ends this map. */
 void inv__print_keep_order(struct inv__order *order, const struct inv_cursor *c,
 			   const struct inv_token *tok, struct inv_buf *out)
 {

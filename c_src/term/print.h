@@ -14,7 +14,8 @@
  * Prints terms as io_lib:format does on the recording node.
  *
  * The text is the UTF-8 encoding of the characters that io_lib:format returns.
- * So é takes two bytes, both in 'é' under ~w and in "é" under ~p.
+ * So é takes two bytes, whether in an atom (~w prints 'é') or in a string (~p
+ * prints "é").
  *
  * The pairs of a map are printed in the same order as by io_lib:format.
  *
@@ -56,9 +57,9 @@ enum inv_syntax {
 			    * they are read */
 };
 
-/* A struct of zeros means ~w of OTP 25. The text depends on the release: from
- * OTP 27 on the atoms 'maybe' and 'else' have quotes, and OTP 29 has another
- * rule under ~0tp for whether a binary is text. */
+/* A struct of zeros means ~w of OTP 25. The text depends on the release. From
+ * OTP 27 on the atoms 'maybe' and 'else' have quotes. OTP 29 decides by another
+ * rule whether ~0tp prints a binary as text. */
 struct inv_print_opts {
 	enum inv_print_style style;
 	bool unicode;	 /* the modifier t, as in ~tw and ~0tp: characters above
@@ -71,9 +72,9 @@ struct inv_print_opts {
 			 unknown, treated as 25 */
 	/*
 	 * The definitions of records, which are then printed as #order{id = 7}.
-	 * fields[0] has precedence over fields[1]; each may be NULL. If modules
-	 * define a record differently, the definition of `module' is used. If
-	 * `module' does not define it, the record is printed as a tuple.
+	 * fields[0] has precedence over fields[1]; each may be NULL. If several
+	 * modules define a record with different fields, the definition of
+	 * `module' is used; if there is none, the record is printed as a tuple.
 	 */
 	const struct inv_fields *fields[2];
 	const uint8_t *module; /* UTF-8 */

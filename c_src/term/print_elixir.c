@@ -4,8 +4,9 @@
  *
  * The form in which a list is printed depends on all its elements: whether it
  * is a keyword list is known only at its end. The same is true for maps and
- * structs. So a container is read twice: look() finds the class of the
- * container and of all containers inside it, and then they are printed.
+ * structs. So a container is read twice. First look() finds the form (enum
+ * class) of the container and of all containers inside it. Then the container
+ * is read again and printed.
  */
 #include "term/print_int.h"
 
@@ -84,8 +85,8 @@ static bool is_key(const struct inv_token *tok)
 	       inv__elixir_is_key(tok->bytes, tok->len);
 }
 
-/* Returns true if the bytes at p stay valid when the cursor moves. They do not
- * if the cursor has converted them in its scratch memory. */
+/* Returns true if the bytes at p stay valid when the cursor moves. Bytes that
+ * the cursor has converted, in its scratch memory, do not stay valid. */
 static bool stays(const struct inv_cursor *c, const uint8_t *p)
 {
 	return p < &c->scratch[0][0] ||
@@ -121,7 +122,8 @@ static void not_a_pair(struct printer *x, struct level *l)
 		l[-1].keywords = false;
 }
 
-/* Updates the innermost container when tok, its next element, is read. */
+/* Updates what is known about the innermost container when tok, its next
+ * element, is read. */
 static void look_at(struct printer *x, const struct inv_token *tok)
 {
 	struct level *l = innermost(x);
@@ -145,8 +147,8 @@ static void look_at(struct printer *x, const struct inv_token *tok)
 		look_at_pair(x, l, tok);
 		break;
 	default:
-		/* The first element of a tuple would be the key, if the tuple
-		 * is a pair of a keyword list. */
+		/* A tuple is a pair of a keyword list only if its first element
+		 * can be a key. */
 		if (!l->n && !is_key(tok))
 			not_a_pair(x, l);
 		break;
@@ -238,8 +240,8 @@ static void go_back(struct inv_cursor *c, const struct place *to)
 	c->error = 0;
 }
 
-/* Finds the shapes of the container, as look() does, and then sets the cursor
- * back to the place after the container's first token. */
+/* Reads the container and finds its shape, as look() does, and then sets the
+ * cursor back to the place after the container's first token. */
 static int look_ahead(struct printer *x, const struct inv_token *first)
 {
 	const struct place at = place_of(x->c);
@@ -429,7 +431,7 @@ static bool is_bare(const struct printer *x, const struct inv_token *tok)
 }
 
 /* If the struct that was just opened is a range, a date or a time, prints it as
- * such, reads its END, and returns true. */
+ * 1..9 or ~D[2026-11-25], reads its END, and returns true. */
 static bool put_sigil(struct printer *x, const struct shape *s)
 {
 	const struct place at = place_of(x->c);
@@ -496,9 +498,9 @@ static void put_before(struct printer *x, const struct level *l,
 		inv_buf_puts(x->out, ", ");
 }
 
-/* Call it after the key of a struct's pair was read. If the key is __struct__
- * or __exception__, the pair is not printed: sets *hidden to true, and reads
- * the value, too. Otherwise *tok stays the key. */
+/* Call it after the key of a struct's pair was read into *tok. If the key is
+ * __struct__ or __exception__, the pair is not printed: reads the value, too,
+ * and sets *hidden to true. For other keys, *tok is not changed. */
 static int hide_pair(struct printer *x, struct inv_token *tok, bool *hidden)
 {
 	int rc;

@@ -7,7 +7,7 @@
 struct record {
 	const struct inv_fields_def *def;
 	uint32_t depth; /* depth of the cursor inside the tuple */
-	uint32_t next;	/* number of the next field */
+	uint32_t next;	/* index of the next field */
 };
 
 struct printer {
@@ -71,7 +71,7 @@ static void put_before(struct printer *x, const struct inv_token *tok,
 }
 
 /* Skips a container that is nested too deeply, and prints {...}, [...] or
- * #{...} instead. If it is a record, prints its name, too. */
+ * #{...} in its place. For a record, also prints the record's name. */
 static int leave_out(struct printer *x, const struct inv_token *tok)
 {
 	uint32_t depth = x->c->depth;
@@ -104,9 +104,10 @@ static void put_token(struct printer *x, const struct inv_token *tok)
 		inv__order_open(&x->order, x->c->depth);
 }
 
-/* Prints the opening bracket of a tuple, and reads its first element into *tok.
- * For a record, also prints the first element, which is the record's name.
- * Otherwise sets *again to true: the caller must print *tok. */
+/* Prints the opening bracket of a tuple, and reads the first token of its first
+ * element into *tok. If the tuple is a record, this element is the record's
+ * name, and is printed, too. If not, sets *again to true: the caller must print
+ * *tok. */
 static int open_tuple(struct printer *x, struct inv_token *tok, bool *again)
 {
 	uint32_t arity = tok->count;

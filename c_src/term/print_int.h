@@ -25,8 +25,9 @@ char inv__escape_letter(uint32_t ch);
 void inv__print_token(const struct inv_token *tok, bool with_sep,
 		      struct inv_buf *out, const struct inv_print_opts *o);
 
-/* inv__print_cut appends "...(N more)". inv__print_hole appends the same inside
- * the brackets of the missing term's type. */
+/* inv__print_cut appends "...(N more)" for the missing end of a term.
+ * inv__print_hole is for a term of which all is missing: it appends the same
+ * text inside the brackets of the term's type, as in {...(N more)}. */
 void inv__print_cut(unsigned cut, uint64_t left, struct inv_buf *out);
 void inv__print_hole(unsigned cut, uint64_t left, struct inv_buf *out);
 
@@ -40,9 +41,9 @@ void inv__print_big(const struct inv_token *tok, struct inv_buf *out);
 /*
  * State for printing the pairs of large maps in the VM's order. If a map has
  * more than INV_SMALL_MAP keys, the VM prints its pairs in the reverse order of
- * the external format (OTP 25 to 29). The printer prints the pairs as it reads
- * them, and reverses the text at the end of the map. A struct of zeros: no
- * large map is open.
+ * the external format (OTP 25 to 29). The printer prints the pairs in the order
+ * in which it reads them. At the end of the map it rewrites the map's text with
+ * the pairs in reverse order. A struct of zeros: no large map is open.
  */
 #define INV_SMALL_MAP 32
 

@@ -7,9 +7,9 @@
 #include "term/print_int.h"
 
 /*
- * Prints floats as Erlang does. It prints the shortest decimal number that
- * reads back as the same float; if several are equally short, the nearest of
- * them. It chooses the shorter of the notations 0.00123 and 1.23e-3.
+ * Prints floats as Erlang does: the shortest decimal number that reads back as
+ * the same float. If several are equally short, the one nearest to the float is
+ * printed. Of the notations 0.00123 and 1.23e-3, the shorter one is used.
  */
 
 /* The number d.ddd * 10^exponent, whose n digits have no trailing zeros. */
@@ -28,12 +28,14 @@ static void strip_zeros(struct decimal *d)
 }
 
 /*
- * A fast way for floats with few digits: f = m / 10^k, where m is an integer of
- * at most 15 digits, and k is at most 10. Returns false if f has no such form.
- * Doubles represent m and 10^k exactly, and division rounds correctly. So if m
- * / 10^k equals f, the text "m e-k" reads back as f. Two different decimal
- * numbers of at most 15 digits never read back as the same normal double. So no
- * decimal number with fewer digits than m reads back as f.
+ * A fast way to find the decimal number for a float with few digits, that is,
+ * if f = m / 10^k, where m is an integer of at most 15 digits, and k is at most
+ * 10. Returns false if f has no such form.
+ *
+ * Doubles represent m and 10^k exactly, and division rounds correctly. So if
+ * m / 10^k equals f, the text "m e-k" reads back as f. It is also the shortest
+ * such text: two different decimal numbers of at most 15 digits never read back
+ * as the same normal double, so no number with fewer digits reads back as f.
  */
 static bool small_decimal(double f, struct decimal *d)
 {
@@ -111,13 +113,13 @@ static void shortest(double f, struct decimal *d)
 
 	memcpy(&bits, &f, sizeof(bits));
 	/* The float below a power of two is only half as far away as the float
-	 * above it. So if f is a power of two, the nearest decimal number may
-	 * be below f and read back as another float. The next decimal number
-	 * above it may still read back as f. */
+	 * above it. So if f is a power of two, the decimal number nearest to f
+	 * may be below f and read back as another float, although the next
+	 * higher decimal number reads back as f. So that one is tried, too. */
 	power = (bits & ((UINT64_C(1) << 52) - 1)) == 0;
 	/* For normal floats the loop starts with 15 digits. If fewer digits are
 	 * enough, the nearest number of 15 digits ends with zeros, which are
-	 * stripped. */
+	 * removed at the end. */
 	for (n = f < 2.2250738585072014e-308 ? 1 : 15; n < 17; n++) {
 		struct decimal up;
 
@@ -275,8 +277,9 @@ void inv__print_big(const struct inv_token *tok, struct inv_buf *out)
 	}
 	if (tok->negative && len > 0)
 		inv_buf_putc(out, '-');
-	/* A byte becomes less than 2.41 digits. Ten more are reserved, because
-	 * digits are written in groups of nine. */
+	/* A byte of the integer takes less than 2.41 decimal digits. Space is
+	 * reserved for ten more, because digits are written in groups of
+	 * nine. */
 	room = len * 241 / 100 + 10;
 	w = inv_buf_reserve(out, room);
 	if (!w)

@@ -4,9 +4,9 @@
 #include "term/print_int.h"
 
 /*
- * r->marks is a stack of numbers. For each open large map it has three parts:
- * r->base of the large map around it, r->depth of the large map around it, and
- * the offsets at which its pairs begin.
+ * r->marks is a stack of numbers. For each open large map it has the saved
+ * values of r->base and r->depth, which belong to the large map around this
+ * map, and then the offsets in the output at which the map's pairs begin.
  */
 
 static void push(struct inv__order *r, size_t v)
@@ -67,7 +67,7 @@ void inv__order_close(struct inv__order *r, struct inv_buf *out)
 	if (!out->error && (r->marks.error || r->copy.error))
 		out->error = INV_ENOMEM;
 	if (r->marks.error) {
-		r->depth = 0; /* the stack is incomplete: use it no more */
+		r->depth = 0; /* r->marks is incomplete: do not use it again */
 		return;
 	}
 	r->marks.len = (r->base - 2) * sizeof(size_t);

@@ -80,8 +80,9 @@ uint8_t *inv__print_char(uint8_t *w, uint32_t ch, char quote, bool unicode)
 
 /* --- atoms ---------------------------------------------------------------- */
 
-/* Returns true if the atom needs quotes. Called for atoms that are not plain;
- * some of them, such as atoms with letters of Latin-1, need no quotes. */
+/* Returns true if the atom needs quotes. Called only for atoms for which
+ * inv_atom_is_plain returns false. Some of them need no quotes, such as atoms
+ * with letters of Latin-1. */
 static bool needs_quotes(const uint8_t *p, size_t len,
 			 const struct inv_print_opts *o)
 {
@@ -394,7 +395,7 @@ void inv__print_binary_cut(uint64_t bits, struct inv_buf *out)
 }
 
 /*
- * Prints a binary as text under ~0tp, as "abc" or "abc"/utf8. Returns false if
+ * Prints a binary as ~0tp prints text: as "abc" or "abc"/utf8. Returns false if
  * it is not text. If the bytes are not UTF-8, tries to print them as Latin-1.
  * OTP 29 does not try Latin-1 if an unprintable character precedes the invalid
  * byte.

@@ -7,8 +7,8 @@
 #include "base/varint.h"
 #include "term/cursor_int.h"
 
-/* A term that is nested more deeply is not simple. This limits the
- * recursion. */
+/* A term that is nested more deeply is not simple (term/simple.h), so that the
+ * recursion of this file is limited. */
 #define DEPTH_MAX 16u
 
 struct reader {
@@ -16,7 +16,7 @@ struct reader {
 	const uint8_t *end;
 	const struct inv_dict *dict;
 	struct inv_buf *out;
-	bool text; /* true under ~p: strings are printed as text */
+	bool text; /* true in the style ~p: strings are printed as text */
 	const struct inv_print_opts *o;
 };
 
@@ -164,8 +164,9 @@ static bool is_text(const uint8_t *p, size_t n)
 	return true;
 }
 
-/* Prints an atom that may need quotes. If records are printed, the atom is not
- * simple, because it can be the tag of a record. */
+/* Prints an atom that may need quotes. If there are definitions of records,
+ * returns false: the atom can be the tag of a record, which only inv_term_print
+ * can print. */
 static bool put_odd_atom(struct reader *r, const struct inv_dict_entry *e)
 {
 	if (r->o->fields[0] || r->o->fields[1] || !is_text(e->bytes, e->len) ||
@@ -193,8 +194,8 @@ static bool put_entry(struct reader *r, uint64_t number)
 	return true;
 }
 
-/* The texts of the numbers from 0 to 259, each with a comma. 256 to 259 are not
- * used. */
+/* The texts of the numbers from 0 to 259, each with a comma after it. The texts
+ * of 256 to 259 are not used. */
 #define TEN(tens)                                                   \
 #tens "0,", #tens "1,", #tens "2,", #tens "3,", #tens "4,", \
 		#tens "5,", #tens "6,", #tens "7,", #tens "8,", #tens "9,"
@@ -265,8 +266,9 @@ static bool put_term(struct reader *r, unsigned depth);
 
 /*
  * The next term is the first element of a tuple of n elements. If the tuple is
- * a record, reads the element and returns the record's definition. Returns NULL
- * if the tuple is no record, or if it is not simple.
+ * a record, reads this element, prints "#" and the name of the record, and
+ * returns the record's definition. Returns NULL if the tuple is no record, or
+ * if its first element is an atom that may need quotes.
  */
 static const struct inv_fields_def *get_record(struct reader *r, uint64_t n)
 {
@@ -354,9 +356,9 @@ static bool is_int(unsigned code)
 	return code < INV_T_DICT_SMALL || code == INV_T_INT;
 }
 
-/* Prints elements up to END. Sets *ints to true if all are integers. A list
- * that ends with TAIL or CUT is not simple: put_term returns false for these
- * codes. */
+/* Prints the elements of a list up to its END. Sets *ints to true if all are
+ * integers. Returns false if the list ends with TAIL or CUT, because put_term
+ * does so for these codes. */
 static bool put_elements(struct reader *r, unsigned depth, size_t *ends,
 			 unsigned max, uint32_t *n, bool *ints)
 {
@@ -386,12 +388,13 @@ static bool put_list(struct reader *r, unsigned depth)
 	if (!put_elements(r, depth, NULL, 0, &n, &ints))
 		return false;
 	inv_buf_putc(r->out, ']');
-	/* Under ~p a list of integers can be a string, so it is not simple. */
+	/* In the style ~p a list of integers can be a string, which only
+	 * inv_term_print can print. */
 	return !ints || !r->text;
 }
 
-/* Prints the arguments of an APPLY. If they end with a CUT, they are not
- * simple: put_term returns false for this code. */
+/* Prints the arguments of an APPLY. Returns false if they end with a CUT,
+ * because put_term does so for this code. */
 static bool put_args(struct reader *r, uint32_t arity, unsigned depth,
 		     size_t *ends, unsigned max, bool *ints)
 {
@@ -420,7 +423,8 @@ static bool put_apply(struct reader *r, uint64_t number, unsigned depth)
 	if (!put_args(r, f.arity, depth, NULL, 0, &ints))
 		return false;
 	inv_buf_puts(r->out, "]}");
-	/* Under ~p a list of integers can be a string, so it is not simple. */
+	/* In the style ~p a list of integers can be a string, which only
+	 * inv_term_print can print. */
 	return !f.arity || !ints || !r->text;
 }
 

@@ -15,9 +15,10 @@
  * about twice as fast as inv_term_print. Most recorded terms are simple. These
  * terms are simple: integers, pids, references, binaries, strings, and atoms of
  * printable ASCII without escapes. A tuple, list or map of simple terms is
- * simple, too, if it is complete and not nested too deeply. Under ~p a binary
- * or a string is simple only if it has only printable ASCII. If records are
- * printed, an atom in quotes is not simple.
+ * simple, too, if it is complete and not nested too deeply. In the style ~p, a
+ * binary or a string is simple only if all its characters are printable ASCII.
+ * If the options have definitions of records (o->fields), an atom that may need
+ * quotes is not simple.
  *
  * If the next term is not simple, or its bytes are invalid, each of these
  * functions changes nothing and returns false. The caller must then use
@@ -27,9 +28,9 @@
  */
 
 /*
- * Prints the next term exactly as inv_term_print does. Under ~w and without
- * records, the text is ASCII and contains no double quotes or backslashes, so
- * it needs no escapes in JSON.
+ * Prints the next term exactly as inv_term_print does. In the style ~w and
+ * without definitions of records, the text is ASCII and contains no double
+ * quotes or backslashes, so it needs no escapes in JSON.
  */
 bool inv_simple_print(struct inv_cursor *c, struct inv_buf *out,
 		      const struct inv_print_opts *o);

@@ -23,9 +23,9 @@ inv_word inv__text_string(struct inv_text *s)
 	return s->rc ? 0 : list;
 }
 
-/* Appends the lower `width' bits of v to the *n bits that were written after
- * the used part of the heap. When all bits are written, the caller takes this
- * part of the heap. */
+/* Appends the lower `width' bits of v to the *n bits that were already written
+ * into the heap's free space, after h->used. When all bits are written, the
+ * caller raises h->used to include them. */
 static void put_bits(struct inv_text *s, uint64_t *n, uint64_t v,
 		     unsigned width)
 {
@@ -62,9 +62,10 @@ static void binary_string(struct inv_text *s, uint64_t *n)
 	s->p += !s->rc;
 }
 
-/* Reads a number in a segment of a binary. Reading makes a term in the heap. So
- * h->used is meanwhile set to the end of the n bits that were written already,
- * which the term would otherwise overwrite. */
+/* Reads a number in a segment of a binary. The reading makes a term in the
+ * heap, which must not overwrite the n bits that were written already. So
+ * h->used is meanwhile set to the end of these bits. `used' is its usual
+ * value. */
 static int64_t segment_number(struct inv_text *s, uint64_t n, size_t used)
 {
 	const uint8_t *from = s->p;

@@ -66,9 +66,9 @@ static bool is_in_digits(const struct inv_text *s, const uint8_t *p)
 }
 
 /*
- * Reads a float: digits, a point, digits, and possibly an exponent. Passes it
- * to strtod without the decimal point, because strtod expects the decimal point
- * of the locale.
+ * Makes a float from the text at `from': digits, a point, digits, and possibly
+ * an exponent. Passes it to strtod without the decimal point, because strtod
+ * expects the decimal point of the locale.
  */
 static inv_word make_float(struct inv_text *s, bool negative,
 			   const uint8_t *from)

@@ -15,7 +15,7 @@ void inv_text_init(struct inv_text *s, struct inv_heap *h, const char *text,
 	s->end = s->begin + strlen(text);
 }
 
-/* Returns the number of the character at `at', counted from 1. */
+/* Returns the position of `at' in the text, in characters, counted from 1. */
 static unsigned column(const struct inv_text *s, const uint8_t *at)
 {
 	unsigned n = 1;

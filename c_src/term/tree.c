@@ -206,8 +206,8 @@ static void merge(struct pairs *p, size_t lo, size_t mid, size_t hi)
 	merge(p, i + (j - mid), j, hi);
 }
 
-/* A merge sort in place. It needs no memory, has no slow inputs, and does not
- * reorder pairs with equal keys. */
+/* A merge sort in place. It allocates no memory, is not slower for some inputs
+ * than for others, and does not reorder pairs with equal keys. */
 static void sort(struct pairs *p, size_t n)
 {
 	for (size_t run = 1; run < n && !p->error; run *= 2)
@@ -296,8 +296,8 @@ struct reader {
 	struct frame stack[INV_TREE_DEPTH];
 };
 
-/* Returns p. If the bytes at p are in the cursor's scratch memory, which the
- * next token can overwrite, returns a copy in the heap instead. */
+/* Returns p, or a copy of the bytes in the heap if p points into the cursor's
+ * scratch memory, which the next token can overwrite. */
 static const uint8_t *keep(struct reader *r, const uint8_t *p, size_t len)
 {
 	const uint8_t *scratch = &r->c->scratch[0][0];
@@ -523,7 +523,8 @@ static int open_container(struct reader *r, const struct inv_token *tok,
 }
 
 /* Called for a CUT: the remaining elements of the innermost container were not
- * recorded. Stores HOLEs in their place, or marks a map as PARTIAL. */
+ * recorded. In a tuple, each of them becomes a HOLE; in a list, one HOLE
+ * becomes the tail; a map gets the flag INV_BOX_PARTIAL. */
 static int cut_container(struct reader *r, const struct inv_token *tok)
 {
 	struct frame *f = &r->stack[r->depth - 1];
@@ -567,8 +568,8 @@ static int take_token(struct reader *r, const struct inv_token *tok)
 
 	if (tok->kind == INV_TOK_END || tok->kind == INV_TOK_CUT) {
 		if (r->depth == 0)
-			return INV_EDAMAGED; /* the token closes a container
-						that was not opened here */
+			return INV_EDAMAGED; /* the token belongs to a container
+						around the term */
 		return tok->kind == INV_TOK_END ? close_container(r) :
 						  cut_container(r, tok);
 	}

@@ -201,10 +201,10 @@ int inv_make_map(inv_word *b, size_t n, unsigned flags, inv_word *map);
 
 /*
  * Reads the next term of c, and makes it in h. A term that was not recorded
- * becomes a HOLE, and so does the end of a list that was not recorded. A map of
- * which pairs were not recorded has the flag INV_BOX_PARTIAL. Atoms and
- * binaries point into the cursor's bytes, except those that the cursor had to
- * convert.
+ * becomes a HOLE. If the end of a list was not recorded, the list's tail is a
+ * HOLE. If pairs of a map were not recorded, the map has the flag
+ * INV_BOX_PARTIAL. Atoms and binaries point into the cursor's bytes, except
+ * those that the cursor had to convert.
  *
  * Returns 0, INV_END, or an error of inv_cursor_next. Also returns INV_ETOOBIG
  * if h is full or an integer is too large; INV_EDEPTH if the term is nested too
@@ -247,9 +247,10 @@ int inv_tree_map_get(const inv_word *map, inv_word key, unsigned how,
 
 /*
  * Appends t in the external term format, with the leading byte 131. Local pids,
- * ports and references get the node name `node'. If they have no creation, they
- * get `creation'. Returns 0; INV_EUNKNOWN if t has a TEXT, or parts that were
- * not recorded; INV_EDEPTH; or INV_ENOMEM.
+ * ports and references get the node name `node' and, if they have no creation,
+ * `creation'. Returns 0; INV_EUNKNOWN if t contains a fun of which only the
+ * VM's text is known (INV_BOX_TEXT), or a part that was not recorded;
+ * INV_EDEPTH; or INV_ENOMEM.
  */
 int inv_tree_etf(inv_word t, const char *node, uint32_t creation,
 		 struct inv_buf *out);

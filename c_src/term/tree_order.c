@@ -319,7 +319,7 @@ static int cmp_ids(const inv_word *a, const inv_word *b, int *r)
 }
 
 /* Compares two pids first by serial, then by number, then by node. Compares two
- * ports first by node, then by number, and so two references. */
+ * ports or two references first by node, then by number. */
 static int cmp_containers(const struct compare *c, const inv_word *a,
 			  const inv_word *b, int *r)
 {
@@ -386,8 +386,9 @@ static int cmp_funs(const struct compare *c, const inv_word *a,
 	}
 	if (x == INV_BOX_FUN && y == INV_BOX_FUN)
 		return cmp_local_funs(c, a, b, r);
-	/* Of at least one of the funs only the VM's text is known. If two texts
-	 * differ, the funs differ. If they are equal, nothing is known. */
+	/* Of at least one of the two funs only the VM's text is known. If both
+	 * are texts and differ, the funs differ. In all other cases nothing is
+	 * known. */
 	*r = c->eq_only && x == y && cmp_atoms(a, b);
 	return *r ? 0 : INV_EUNKNOWN;
 }

@@ -71,7 +71,7 @@ static inv_word fun(struct inv_text *s, const uint8_t *from)
 }
 
 /* Reads terms with commas between them, and returns them as a list. Sets *n to
- * the number of terms. */
+ * the length of the list, and *tail to the word with the list's tail. */
 static inv_word terms(struct inv_text *s, size_t *n, inv_word **tail)
 {
 	static inv_word nowhere;

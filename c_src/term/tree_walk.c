@@ -10,8 +10,8 @@ struct open {
 	unsigned kind;
 };
 
-/* The walker has a stack of containers instead of recursion, because the
- * threads of a VM have small stacks. */
+/* The walker keeps its own stack of containers and does not recurse, because
+ * the threads of a VM have small stacks. */
 struct walker {
 	int (*visit)(void *arg, const struct inv_token *tok);
 	void *arg;

@@ -143,7 +143,8 @@ struct column {
 	enum inv_top_by by;
 	const char *title;
 	unsigned width;
-	unsigned least; /* shown if the screen has this many columns */
+	unsigned least; /* the column is shown if the screen has at least this
+			   many columns of characters */
 	void (*put)(const struct inv_top_row *r, enum inv_top_by by,
 		    char out[INV_FIGURE]);
 };

@@ -214,7 +214,7 @@ static bool is_gauged(const struct inv_gauged *g, const char *pid)
 	return false;
 }
 
-/* Adds processes of which only the messages are known. */
+/* Adds rows for processes of which only the counts of messages are known. */
 static void add_counted(struct inv_board *t, struct inv_top_rows *rows)
 {
 	const struct inv_speed *s = NULL;
@@ -330,8 +330,8 @@ void inv_board_move(struct inv_board *t, long by)
 	t->chosen[t->table] = at;
 	c->node = rows->v[at].node;
 	snprintf(c->key, sizeof(c->key), "%s", rows->v[at].key);
-	/* If the first row is chosen, always choose the first row, even when it
-	 * is another one later. */
+	/* If the first row is chosen, the first row stays chosen, even if
+	 * another row is the first one later. */
 	if (!at)
 		*c->key = 0;
 }

@@ -7,7 +7,7 @@
 #include "top/layout.h"
 #include "top/run.h"
 
-#define WIDTH 120 /* of text that is not for a terminal */
+#define WIDTH 120 /* columns of the output if it is not a terminal */
 
 /* --- JSON ----------------------------------------------------------------- */
 

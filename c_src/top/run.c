@@ -333,8 +333,9 @@ static bool is_arming(const struct inv_top_run *r)
 	return false;
 }
 
-/* With --once, the time begins when all sessions trace. After it the gauges
- * must answer once more. Returns when to call this function again. */
+/* With --once, the period to measure begins when all sessions trace. After the
+ * period the gauges must answer once more. Returns when to call this function
+ * again. */
 static int64_t turn_once(struct inv_top_run *r, int64_t now)
 {
 	bool open = false;

@@ -58,11 +58,11 @@ struct inv_top_run {
 	struct inv_board model;
 	bool failed;
 	bool leaving; /* the user has left, or the time of --once is over */
-	/* --once: how long to measure, and when that ends; INT64_MAX: it has
-	 * ended, and each gauge is asked once more */
+	/* --once: how long to measure, and when the measurement ends. end_ms is
+	 * INT64_MAX when it has ended: then each gauge must answer once more */
 	uint64_t period_ms;
 	int64_t end_ms;
-	int64_t next_ms; /* when functions and messages are taken next */
+	int64_t next_ms; /* when inv__top_take is called next */
 	/* the screen */
 	struct pollfd more[INV_WATCH_MORE];
 	enum inv_top_showing showing;
@@ -85,8 +85,8 @@ void inv__top_no_memory(struct inv_top_run *r);
 void inv__top_print(struct inv_top_run *r);
 
 /* The screen. inv__top_screen_open opens the terminal, and returns an enum
- * inv_exit. inv__top_screen_turn, which is called in each turn of the watch,
- * handles keys and draws. inv__top_screen_close restores the terminal. */
+ * inv_exit. inv__top_screen_turn handles keys and draws; the hook `turn' of the
+ * watch (cli/watch.h) calls it. inv__top_screen_close restores the terminal. */
 int inv__top_screen_open(struct inv_top_run *r);
 void inv__top_screen_turn(struct inv_top_run *r);
 void inv__top_screen_close(struct inv_top_run *r);

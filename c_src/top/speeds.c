@@ -17,7 +17,7 @@
 #include "sink/rank.h"
 
 /* The key in the hash table is the name of the node (empty if nodes are added
- * up), a 0, and the key of the rank. */
+ * up), a byte 0, and the key of the rank. */
 struct inv_speed_entry {
 	struct inv_speed v; /* first: inv_speeds_next casts */
 	UT_hash_handle hh;

@@ -44,8 +44,8 @@ static void give_terminal(pid_t group)
 {
 	sigset_t out, before;
 
-	/* A group in the background is stopped when it does this, unless it
-	 * blocks this signal. */
+	/* tcsetpgrp() stops a caller in the background, unless the caller
+	 * blocks SIGTTOU. */
 	sigemptyset(&out);
 	sigaddset(&out, SIGTTOU);
 	pthread_sigmask(SIG_BLOCK, &out, &before);

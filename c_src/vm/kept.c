@@ -13,7 +13,8 @@
 #define CACHED 128u  /* the most free blocks that a thread keeps in its cache */
 #define ATTEMPTS 16u /* how often a thread tries to take or give back a list */
 
-/* A block with bytes of a call that did not fit into earlier blocks. */
+/* A block with those bytes of a call that did not fit into the call's earlier
+ * blocks. */
 struct more {
 	_Atomic uint32_t link;
 	uint32_t next;
@@ -421,8 +422,8 @@ uint32_t inv_kept_forget(struct inv_kept *k, uint32_t thread, uint64_t process,
 
 	if (!has(e, process))
 		return 0;
-	/* Among the calls for which there was no room, some have lost their
-	 * ends, too, and it is unknown which. */
+	/* Calls for which there was no room can be calls of these functions,
+	 * too. It is unknown which of them are. */
 	if (e->more > 0 || e->gaps > 0)
 		return remove_all(k, thread, e);
 	while (*at != 0) {

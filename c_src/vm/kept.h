@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * The open calls of processes: calls that have begun and not ended. The table
- * keeps, until a call ends, the time at which it began and bytes of the caller,
- * such as the call's arguments.
+ * The open calls of processes: calls that have begun and not ended. Until a
+ * call ends, the table keeps the time at which the call began, and bytes that
+ * belong to the call, such as its arguments.
  *
  * 	 processes                  blocks of 256 bytes
  * 	+----+-----+---+	   +------+-------+	   +------+-------+
@@ -33,8 +33,9 @@
  * were used before are taken first.
  */
 #define INV_KEPT_BLOCK 256u
-#define INV_KEPT_NEAR (INV_KEPT_BLOCK - 48u) /* bytes in a call's own block */
-#define INV_KEPT_PROCESS 4096u		     /* blocks of a process, at most */
+/* How many bytes of a call are in its first block. */
+#define INV_KEPT_NEAR (INV_KEPT_BLOCK - 48u)
+#define INV_KEPT_PROCESS 4096u /* blocks of a process, at most */
 
 struct inv_kept;
 
@@ -46,13 +47,14 @@ struct inv_kept_call {
 	uint16_t blocks;       /* private: how many blocks it has */
 	uint16_t gap; /* private: how many calls between it and `below' are not
 			 on the stack, because there was no room */
-	uint32_t function; /* a number that the caller has chosen */
+	uint32_t function; /* the number that was passed to inv_kept_begin */
 	uint32_t depth;	   /* how many calls of the process were open when it
 			      began */
 	uint64_t ns;	   /* when it began, in ns */
-	uint64_t inner_ns; /* time in calls inside it that have ended */
+	uint64_t inner_ns; /* total time of the calls inside it that have
+			      ended */
 	uint32_t n;	   /* how many bytes it has */
-	uint32_t marks;	   /* the caller writes marks and bytes */
+	uint32_t marks;	   /* bits that the caller sets, as it fills `bytes' */
 	uint8_t bytes[INV_KEPT_NEAR];
 };
 
@@ -83,7 +85,7 @@ bool inv_kept_put(struct inv_kept *k, uint32_t thread, uint64_t process,
 		  struct inv_kept_call *call, const uint8_t *bytes, uint32_t n);
 
 /* Copies all bytes of the call to `bytes', if the call has more than
- * INV_KEPT_NEAR. If it has fewer, call->bytes has all of them. */
+ * INV_KEPT_NEAR. Otherwise call->bytes has all of them. */
 void inv_kept_get(const struct inv_kept *k, const struct inv_kept_call *call,
 		  uint8_t *bytes);
 
@@ -129,15 +131,16 @@ struct inv_kept_call *inv_kept_exit(struct inv_kept *k, uint64_t process);
 uint32_t inv_kept_exited(struct inv_kept *k, uint32_t thread, uint64_t process);
 
 /*
- * These free the calls of dead processes in two steps. At most one thread at a
- * time may call them.
+ * inv_kept_mark and inv_kept_reap free the calls of dead processes. At most one
+ * thread at a time may call them.
  *
- * inv_kept_mark takes the entries of processes for which is_dead returns true,
- * and writes their indices to `entries'. From then on there is no room for
- * further calls of these processes. But such a process can still run, so its
- * thread can be in one of the functions above. The caller waits until it has
- * seen each thread outside of these functions once. Then inv_kept_reap removes
- * the calls of an entry, and returns their number.
+ * inv_kept_mark takes the table's entries of processes for which is_dead
+ * returns true, and writes the indices of the entries to `entries'. From then
+ * on there is no room for further calls of these processes. A process can still
+ * run while it exits, so its thread can be in one of the functions above. The
+ * caller waits until it has seen each thread outside of these functions once.
+ * Then the caller calls inv_kept_reap, which removes the calls of an entry, and
+ * returns their number.
  *
  * inv_kept_mark looks at no more than `most' entries, from index *at on, and
  * moves *at; *at is 0 at the first call. It writes at most `room' indices, and

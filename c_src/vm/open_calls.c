@@ -259,8 +259,9 @@ static void forget_released(struct inv_open_calls *o, struct process *p)
 		p->holder = 0;
 }
 
-/* Returns the function with the most open calls. If `others' is a larger count
- * than that of this function, returns the function that was just called. */
+/* Returns the function with the most open calls of the process. If `others' is
+ * a larger count than that of this function, returns the function that was just
+ * called. */
 static uint32_t choose(const struct process *p, uint32_t called)
 {
 	const struct most *top = &p->most[0];

@@ -76,8 +76,9 @@ bool inv_open_calls_stopped(const struct inv_open_calls *o, uint32_t *at,
 void inv_open_calls_release(struct inv_open_calls *o,
 			    const struct inv_called *f);
 
-/* Adds rules (nif/decide.h) to a function: bit i is the tracer's rule i. Call
- * it before inv_open_calls_tell. Returns false if there is no room for another
+/* Stores which of the tracer's rules (nif/decide.h) apply to a function, in
+ * addition to those stored before: bit i of `rules' is rule i. Call it before
+ * inv_open_calls_tell. Returns false if there is no room for another
  * function. */
 bool inv_open_calls_rule(struct inv_open_calls *o, const struct inv_called *f,
 			 uint32_t rules);
@@ -126,7 +127,7 @@ void inv_open_calls_want(struct inv_open_calls *o, uint64_t process,
 			 bool wanted);
 bool inv_open_calls_wanted(const struct inv_open_calls *o, uint64_t process);
 
-/* Returns true if the process is held: its calls are to be left out. */
+/* Returns true if the process is held: its calls must not be recorded. */
 bool inv_open_calls_hold(struct inv_open_calls *o, uint64_t process);
 
 #endif

@@ -106,8 +106,8 @@ static void make_room(const struct inv_spans *s,
 		else
 			*span_at(s, e, kept++) = *span;
 	}
-	/* Among the calls for which the stack had no room, some will not end
-	 * either, and it is unknown which. */
+	/* Calls for which the stack had no room can be among those whose ends
+	 * will not be reported. It is unknown which of them are. */
 	if (kept < e->n)
 		e->more = 0;
 	e->n = kept;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * A stack for each process with its open calls, and the times at which they
+ * For each process, a stack of its open calls with the times at which they
  * began. Only the thread that runs a process may call the functions below for
  * the process; the VM lets one thread at a time run it. No function waits or
  * allocates memory.
@@ -25,7 +25,8 @@ struct inv_spans;
 struct inv_spans_call {
 	uint64_t ns;	   /* when the call began */
 	uint32_t function; /* a number that the caller has chosen */
-	uint32_t key;	   /* another such number; not passed for the end */
+	uint32_t key;	   /* another number that the caller has chosen;
+			      inv_spans_end returns it */
 };
 
 /* Makes stacks for at most `processes' processes. Returns NULL if there is no
@@ -35,13 +36,14 @@ struct inv_spans *inv_spans_make(uint64_t processes);
 void inv_spans_free(struct inv_spans *s);
 uint32_t inv_spans_depth(const struct inv_spans *s);
 
-/* Functions of the caller about open calls whose ends are missing. */
+/* Callbacks for open calls whose ends are missing. */
 struct inv_spans_use {
 	void *arg;
 	/* Called for each call that is removed without an end. */
 	void (*lost)(void *arg, uint64_t process,
 		     const struct inv_spans_call *span);
-	/* Returns true if the ends of the function will not be reported. */
+	/* Returns true if the VM will not report the ends of the function's
+	 * calls. */
 	bool (*gone)(void *arg, uint32_t function);
 };
 

@@ -12,8 +12,8 @@
 struct starter {
 	uint64_t id;
 	uint32_t frames; /* how many start calls have not ended */
-	uint16_t depth;	 /* how many of them began with the last request, or
-			    after it */
+	uint16_t depth;	 /* how many of these calls began with the process's
+			    last request, or later */
 	bool began;	 /* the process has begun a request */
 	bool received : 1;
 	bool left : 1;

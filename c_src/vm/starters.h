@@ -39,7 +39,8 @@
  */
 struct inv_starters;
 
-/* inv_starters_too_deep returns true from this many frames on. */
+/* inv_starters_too_deep returns true if the process has at least this many
+ * frames of start calls. */
 #define INV_STARTERS_FRAMES 1000u
 
 /* Makes a table for at most `processes' processes. Returns NULL if there is no
@@ -51,7 +52,7 @@ void inv_starters_free(struct inv_starters *s);
 void inv_starters_begin(struct inv_starters *s, uint64_t process);
 
 /* Call it when a start call begins that does not begin a request. The process
- * keeps the token that it may have. */
+ * keeps its token, if it has one. */
 void inv_starters_go_on(struct inv_starters *s, uint64_t process);
 
 /* Call it when a start call has ended. */

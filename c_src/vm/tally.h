@@ -138,10 +138,10 @@ struct inv_tally_row {
 /*
  * Finds the next row from *at on, which is 0 at the first call. If `all' is
  * true, each key has a row; otherwise only keys whose sums have changed since
- * they were last returned. After the keys comes the row of `others', under the
- * same condition, and the last row is always that of `total'. Looks at no more
- * than *cells cells, and decreases *cells by their number. Returns false if
- * there is no further row (then *at is UINT64_MAX), or if *cells is 0.
+ * they were last returned. The row of `others' follows under the same
+ * condition. The last row is always that of `total'. Looks at no more than
+ * *cells cells, and decreases *cells by their number. Returns false if there is
+ * no further row (then *at is UINT64_MAX), or if *cells is 0.
  */
 bool inv_tally_next(struct inv_tally *t, uint64_t *at, bool all,
 		    uint32_t *cells, struct inv_tally_row *row);

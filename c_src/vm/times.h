@@ -23,8 +23,8 @@
  * As in the tally, each thread has a part and is the only writer of it, and a
  * reader adds the parts up without stopping a thread. The tally counts all
  * calls, even those whose time is unknown. A row gets a block of buckets when
- * its first value needs the block. If the thread has no free block, the value
- * is counted in the shared row, which has reserved blocks.
+ * the first value of this block is added to the row. If the thread has no free
+ * block, the value is counted in the shared row, which has reserved blocks.
  */
 #define INV_TIMES_BLOCKS 8192u
 /* The index of the row that keys without a cell share. */

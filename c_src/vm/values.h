@@ -8,10 +8,10 @@
 #include "vm/tally.h"
 
 /*
- * Values of expressions that are keys of a tally (vm/tally.h). Such a term does
- * not outlive its event, so the key in the tally's cell has two hashes of the
- * value's bytes, and the bytes themselves are here, with the same index as the
- * cell. nif/value_key.h defines the bytes.
+ * Values of expressions that are keys of a tally (vm/tally.h). Such a value is
+ * a term that does not outlive its event, so the key in the tally's cell has
+ * two hashes of the value's bytes, and the bytes themselves are here, with the
+ * same index as the cell. nif/value_key.h defines the bytes.
  *
  * As in the tally, each thread has a part, and is the only writer of it. The
  * bytes are written before the cell's first count, and never change afterwards.
