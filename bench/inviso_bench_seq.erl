@@ -110,9 +110,9 @@ closer(Peer) ->
                   end
           end).
 
-%% Opens a log in a new process, and starts relays. On the node with the argument `start', messages
-%% then pass through all chains, because both nodes have a log. This function returns when all
-%% chains have ended. With the argument `close', it closes the log.
+%% Opens a log in a new process, and starts relays. It is called first with `wait' on one node, and
+%% then with `start' on the other. With `start' it also sends messages through all chains, and
+%% returns when all chains have ended. With the argument `close', it closes the log.
 record(close, _, _) ->
     ?MODULE ! {close, self()},
     receive {closed, Stats} -> Stats end;

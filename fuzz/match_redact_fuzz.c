@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Redacts arbitrary terms in the packed encoding.
+ * Redacts arbitrary terms in the encoding of logs.
  *
  *	byte 0    bit 0: the rest is the text of rules, and not terms
  *	byte 1    the length of the dictionary, which follows
  *	the rest  terms, or the text of rules
  *
- * The target checks that redacted terms are valid if the terms were, that the
- * shape of a term has no data, and that redacting a shape changes nothing.
- * Rules are accepted or refused with a message, both together and one by one.
+ * The target checks that redacted terms are valid if the terms were, that a
+ * term of which only the shape is kept (INV_REDACT_SHAPE) has no data, and that
+ * redacting a shape changes nothing. Rules are accepted or refused with a
+ * message, both together and one by one.
  */
 #include <stdlib.h>
 #include <string.h>

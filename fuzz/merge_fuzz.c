@@ -5,7 +5,8 @@
  *
  *	byte 0    bit 0: the checksums of logs are corrected first;
  *	          1, 2: the format
- *	          3, 4, 5: pick slow calls, failed calls, or by rules of SPECs
+ *	          3, 4, 5: show only slow calls; only failed calls; only calls
+ *	          that rules of SPECs select
  *	the rest  files, each a u16 length (little-endian) and bytes; the last
  *	          file has the remaining bytes
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes one input in any format of the room sink.
+ * Writes one input in any format that c_src/sink implements.
  *
  *	byte 0    bit 0: the checksums of the log are corrected first;
  *	          1, 2, 4, 5: the format
@@ -68,7 +68,7 @@ static void check_lines(const struct inv_buf *b)
 	CHECK(!quoted && !depth);
 }
 
-/* Each record is a term after its length. */
+/* Each record is a length and then a term of this length. */
 static void check_records(const struct inv_buf *b)
 {
 	size_t i = 0, n = 0;
@@ -84,7 +84,8 @@ static void check_records(const struct inv_buf *b)
 
 static unsigned streams, metadata;
 
-/* The packets of a stream say how long they are, and losses only add up. */
+/* Each packet of a stream has its length, and the number of lost events never
+ * becomes smaller. */
 static int check_stream(const char *path, const struct stat *st, int type,
 			struct FTW *at)
 {
@@ -160,7 +161,8 @@ static const struct inv_sink_ops *const formats[16] = {
 	&inv_sink_classic,
 };
 
-/* Each format of the room is above; sql_sink_fuzz.c has those of helper programs. */
+/* Checks that all formats are in the list above. sql_sink_fuzz.c tests those of
+ * helper programs. */
 static void check_formats(void)
 {
 	unsigned n = 0;

@@ -14,8 +14,9 @@
  *
  * The target checks that a cause is an earlier event of the same request, that
  * the certain cause of a received message is the event that sent it, and that
- * hops are trees. The output must be UTF-8 without control characters except
- * line ends. A second run must have the same output.
+ * the hops (messages and prints) of a request are a tree. The output must be
+ * UTF-8 without control characters except line ends. A second run must have the
+ * same output.
  */
 #include <stdlib.h>
 #include <string.h>

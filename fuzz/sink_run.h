@@ -26,7 +26,7 @@
 			abort(); \
 	} while (0)
 
-/* What the target looks at when all is written. */
+/* What a format has written. The fuzz target checks it. */
 struct written {
 	const struct inv_sink_ops *format;
 	struct inv_buf out;

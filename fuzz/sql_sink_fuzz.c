@@ -56,8 +56,8 @@ static int64_t number(sqlite3 *db, const char *sql)
 	return n;
 }
 
-/* Reads all rows of a view. Sums of hostile numbers can be too large for SQLite, which
- * says so. */
+/* Reads all rows of a view. A sum of numbers of a hostile log can be too large
+ * for SQLite. SQLite then returns an error, which is accepted. */
 static int read_view(void *db, int n, char **values, char **names)
 {
 	(void)n;
@@ -82,7 +82,8 @@ static void look(struct written *w, void *arg)
 		lost += w->sum.lost[i];
 	CHECK(number(db, "SELECT count(*) FROM events") ==
 	      (int64_t)w->sum.recorded);
-	/* A hostile log has lost more than SQLite adds up. */
+	/* In a hostile log, the number of lost events can be too large for
+	 * SQLite to add up. */
 	if (lost <= INT32_MAX)
 		CHECK(number(db, "SELECT coalesce(sum(n), 0) FROM losses") ==
 		      (int64_t)lost);
@@ -101,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct inv_sink_opts opts = { .records = true };
 	const struct inv_sink_ops *format = &inv_sink_sqlite;
 
-	/* These are the only formats of helper programs. */
+	/* Checks that no other format is written by a helper program. */
 	for (unsigned i = 0; inv_sinks[i]; i++)
 		CHECK(!inv_sinks[i]->program ||
 		      !strcmp(inv_sinks[i]->name, "parquet") ||

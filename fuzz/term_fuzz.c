@@ -2,11 +2,11 @@
 /*
  * Reads and prints arbitrary terms, in both encodings.
  *
- *	byte 0    bit 0: the encoding is ETF, and not packed; bits 1-4: options
+ *	byte 0    bit 0: the encoding is ETF, not the log's; bits 1-4: options
  *	          of the printer (~0p, unicode, wide range, OTP 29); bit 5: the
  *	          atoms of the dictionary are names of records; bit 6: print
  *	          two levels of nested terms
- *	byte 1    only if packed: the length of the dictionary, which follows
+ *	byte 1    if not ETF: the length of the dictionary, which follows
  *	the rest  terms
  *
  * The target checks that skipping and printing a term read the same number of

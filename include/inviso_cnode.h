@@ -31,8 +31,8 @@
  * and log, for each, or exchanges the token with inviso_cnode_get_token and
  * inviso_cnode_set_token.
  *
- * No trace. With a NULL handle nothing is recorded, and a function that replaces
- * a function of ei does the same as that function.
+ * No trace. With a NULL handle nothing is recorded, and a function that
+ * replaces a function of ei does the same as that function.
  *
  * Errors. Functions that return int return -1 on failure. On failure, functions
  * that send or receive set erl_errno, as ei's functions do; the others set
@@ -45,8 +45,8 @@
  *
  * ei's own token. ei_receive and its relatives store the token of a received
  * message in one place for the whole program. ei_send, ei_reg_send and ei_rpc
- * send this token, with the pid of a wrong sender. So send with the functions
- * below, which do not use ei's token.
+ * send this token, in which the sender's pid is wrong. So send with the
+ * functions below, which do not use ei's token.
  */
 #include <ei.h>
 #include <stddef.h>
@@ -93,11 +93,11 @@ int inviso_cnode_receive_msg(struct inviso_cnode *c, int fd, erlang_msg *msg,
 			     ei_x_buff *x, unsigned ms);
 
 /*
- * For programs with their own receive loop: call it after each receive that
- * returned ERL_MSG. x has the message, from index 0. The function removes the
- * token from *msg, because ei would leave it in *msg if the next message has no
- * token. For the same reason *msg must be zero before the first receive:
- * erlang_msg msg = { 0 };
+ * For programs with their own receive loop: call this function after each
+ * receive that returned ERL_MSG. x has the message, from index 0. The function
+ * removes the token from *msg, because ei would leave it in *msg if the next
+ * message has no token. For the same reason *msg must be zero before the first
+ * receive: erlang_msg msg = { 0 };
  */
 void inviso_cnode_received(struct inviso_cnode *c, erlang_msg *msg,
 			   const ei_x_buff *x);
@@ -175,9 +175,9 @@ int inviso_cnode_set_token(struct inviso_cnode *c, const erlang_trace *token);
 /*
  * Records a term, as seq_trace:print/1 does; buf is as for inviso_cnode_send.
  * inviso_cnode_print_label is seq_trace:print/2: it records only if the token
- * has this label. Both functions return 1 if the term was recorded; 0 if there
- * is no token with the flag print (and the label), or the handle is NULL; -1 on
- * failure.
+ * has this label. Both functions return 1 if the term was recorded, and -1 on
+ * failure. They return 0 if nothing is to be recorded: the handle is NULL, it
+ * has no token, or the token does not have the flag print or the label.
  */
 int inviso_cnode_print(struct inviso_cnode *c, const char *buf, int len);
 int inviso_cnode_print_label(struct inviso_cnode *c, long label,
@@ -203,7 +203,7 @@ void inviso_cnode_set_buffer(struct inviso_cnode *c, size_t bytes);
 int inviso_cnode_flush(struct inviso_cnode *c);
 
 /*
- * When the log has this many bytes, further events are not written, and counted
+ * When the log has this many bytes, further events are not written, but counted
  * as lost. 0 means no limit. The default is 1 GiB.
  */
 void inviso_cnode_set_max_bytes(struct inviso_cnode *c, uint64_t bytes);

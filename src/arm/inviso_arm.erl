@@ -27,7 +27,7 @@
                      list => [binary()],
                      processes := non_neg_integer(),
                      sensitive := non_neg_integer(),
-                     %% kinds of events of the system monitor
+                     %% how many kinds of events the system monitor is to report
                      system => non_neg_integer(),
                      idle := non_neg_integer(),
                      notes := [binary()]}.
@@ -74,18 +74,18 @@
 -opaque plan() :: #plan{}.
 
 %% @doc Plans what is to be traced, and sets nothing. If `dry' is true, the result
-%% lists the functions, and no module is loaded; otherwise a module that a spec
-%% names is loaded, if possible. With `returns', specs of calls without an action
-%% get the action `return'. `yes' means that the user agrees to trace many
+%% lists the functions, and no module is loaded. If `dry' is false, each module that
+%% a spec names is loaded, if possible. With `returns', specs of calls without an
+%% action get the action `return'. `yes' means that the user agrees to trace many
 %% functions, and modules of OTP. `count' means that events are only counted, so
 %% the VM need not pass arguments. `timed' means that calls are timed, so specs of
-%% other events are refused. `keys' is what match specs must report of an event:
-%% the calling function, or the values of expressions.
+%% events that have no duration are refused. `keys' is what match specs must report
+%% of an event: the calling function, or the values of expressions.
 %%
-%% With `start', the events of the specs begin requests of sequential traces. A
-%% spec that matches nothing is then no error, because requests of other nodes
-%% come to this node too. The user gets a note, and `idle' in the result is the
-%% number of such specs. With `start => calls' the specs trace calls in processes
+%% With `start', the events of the specs begin requests of sequential traces. In this
+%% case it is no error if a spec matches nothing, because requests of other nodes
+%% come to this node too. The user gets a note, and `idle' in the result says how many
+%% specs match nothing. With `start => calls' the specs trace calls in processes
 %% that hold a token.
 -spec plan(#{specs := [binary()], procs := [binary()],
              follow := [spawned | linked], returns => boolean(),
@@ -358,7 +358,8 @@ unique(Notes) ->
 modules(#plan{todo = Todo, records = Records}) ->
     lists:usort([M || {{_, {M, _, _}, _}, _} <- Todo] ++ Records).
 
-%% @doc Returns the rules of the plan's functions.
+%% @doc Returns the rules of the plan's functions. A rule decides at the end of a call
+%% whether the call is recorded.
 -spec rules(plan()) -> [inviso_arm_decide:told()].
 rules(#plan{rules = Rules}) -> Rules.
 

@@ -21,23 +21,25 @@
 %% call that is recorded, whether calls that fail are recorded, and a match spec
 %% for return values that count as failures, or `none'.
 -type all() :: {inviso_spec:rule(), ReturnsSpec :: binary() | none}.
-%% The functions of a module that have rules.
+%% The functions of a module that have a rule (`whole': all functions), and the rule.
 -type told() :: {module(), whole | [{atom(), arity()}], inviso_spec:rule()}.
-%% The handle of the tracer, the rules in the order of their bits, and the entry at
-%% which the next sweep begins.
+%% The handle of the tracer, the rules in the order of their bits, and the number of
+%% the entry at which the next call of sweep/1 begins.
 -type decide() :: none | {pos_integer(), [inviso_spec:rule()],
                           non_neg_integer()}.
 
 -define(NO_RULE, {none, false}).
-%% The number of bits in a set of rules (c_src/nif/decide.c).
+%% How many rules a tracer can have: a set of rules is this many bits
+%% (c_src/nif/decide.c).
 -define(MAX_RULES, 32).
 %% A bound that is never reached: with it the tracer only counts open calls.
 -define(NO_BOUND, 16#ffffffff).
-%% The bytes for all open calls and their arguments. A page takes memory only
-%% when it is used.
+%% The bytes for all open calls and their arguments. The kernel allocates a page of
+%% this memory only when the page is used.
 -define(BYTES, 67108864).
 
-%% @doc Returns the rules of resolved specs.
+%% @doc Returns the rules of specs whose functions have been found, with these
+%% functions.
 -spec rules([inviso_arm_functions:resolved()]) -> [told()].
 rules(Resolved) ->
     [{M, Which, Rule} || {M, Which, #{rule := Rule}} <- Resolved].
@@ -90,8 +92,8 @@ functions(_, FAs) -> FAs.
 bit(Rule, [Rule | _], Bit) -> Bit;
 bit(Rule, [_ | Rules], Bit) -> bit(Rule, Rules, 2 * Bit).
 
-%% @doc Frees the memory of calls whose processes have died in the call. Each
-%% sweep checks only some of the processes.
+%% @doc Frees the memory of calls that were open when their process died. Each
+%% call of this function checks only some of the processes.
 -spec sweep(decide()) -> decide().
 sweep({Handle, Rules, At}) ->
     case inviso_tracer:nif_sweep(Handle, At) of

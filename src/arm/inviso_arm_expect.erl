@@ -38,7 +38,7 @@ once(Calls) ->
     [{{M, '_', '_'}, W} || {M, W} <- maps:to_list(All)]
         ++ [Call || {{M, _, _}, _} = Call <- Calls, not is_map_key(M, Whole)].
 
-%% Returns the number of events for a call: two if its return is traced too.
+%% Returns how many events a call makes: two if the end of the call is traced too.
 weight(true) -> 1;
 weight(Clauses) ->
     case [1 || {_, _, Body} <- Clauses,

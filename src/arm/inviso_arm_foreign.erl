@@ -67,7 +67,7 @@ processes(Tracees, Flags) ->
             {W, Tracer} <- found(Tracees, fun(_) -> true end)],
     ok.
 
-%% @doc Throws `{refused, Text}' if another tool traces calls of any process.
+%% @doc Throws `{refused, Text}' if another tool traces the calls of a process.
 %% Patterns belong to the VM and not to a tracer. So the other tool would also get
 %% events of inviso's patterns, and inviso would get events of the other tool's
 %% patterns.

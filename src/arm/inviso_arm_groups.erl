@@ -54,8 +54,8 @@ has(M, #{modules := one, module := '_'}) -> not is_own(M);
 has(M, #{modules := Group}) ->
     inviso_spec_group:has(Group, M) andalso not is_own(M).
 
-%% Also true for the modules that a client sends to a node: all their names begin
-%% with this text.
+%% Returns true for a module of inviso: its name begins with "inviso". So do the names
+%% of the modules that a client sends to a node.
 is_own(M) -> lists:prefix(?OWN, atom_to_list(M)).
 
 %% Returns true for modules of kernel and stdlib, and for modules that are part of

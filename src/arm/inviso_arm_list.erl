@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Lists for a dry run which functions the specs for calls select.
+%% @doc For a dry run, lists the functions that specs select.
 -module(inviso_arm_list).
 
 -export([lines/1]).
@@ -9,8 +9,8 @@
 -define(MAX_MODULES, 100).
 -define(MAX_FUNCTIONS, 50).
 
-%% @doc Returns lines of text: for each spec its counts, and under it the modules with
-%% their functions.
+%% @doc Returns lines of text. For each spec there is a line that says how many modules
+%% and functions the spec selects, and then a line for each module with its functions.
 -spec lines([{inviso_spec:spec(), [inviso_arm_functions:resolved()]}]) ->
           [binary()].
 lines(Specs) ->

@@ -172,9 +172,9 @@ pids(#{existing := Existing, given := Given} = Tracees, Own) ->
             All ++ [P || P <- Given1, is_map_key(P, Out)]
     end.
 
-%% Returns processes that are left out unless the user has named them: processes
-%% of the VM, and, if messages are traced, processes that carry messages between
-%% nodes. Tracing the messages of the latter would cause more messages.
+%% Returns processes that are left out unless the user has named them. These are
+%% processes of the VM. If messages are traced, they are also the processes that
+%% carry messages between nodes, because tracing these would cause more messages.
 left_out(#{flags := Flags}) ->
     inviso_vm:system_processes() ++
         case lists:member(send, Flags) orelse lists:member('receive', Flags) of

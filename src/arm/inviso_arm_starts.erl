@@ -20,8 +20,8 @@
 
 -define(MAX_VARIABLE, 200).
 
-%% @doc Returns the names of the variables whose values name requests, for
-%% inviso_spec:parse/2.
+%% @doc Returns the variables whose values are shown as labels of requests (option
+%% --label), for inviso_spec:parse/2.
 -spec variables(start() | none | calls) -> [atom()].
 variables(#{variable := Names}) when is_binary(Names) ->
     case unicode:characters_to_list(Names) of
@@ -73,11 +73,11 @@ no_action(Text) ->
                          "--calls shows calls and returns within requests",
                          [Text])}).
 
-%% @doc Returns the body of a match spec for the action. The action `message'
-%% comes first, so that it reports the token from before the event. A call also
-%% asks for its end: after this end, another call in the same process begins
-%% another request. Flags for timestamps are not set: the tracer reads its own
-%% clock.
+%% @doc Returns the body of a match spec for the action `start'. The action `message'
+%% comes first, so that it reports the token from before the event. The body for a
+%% call also makes the VM report the end of the call: after this end, another call in
+%% the same process begins another request. Flags for timestamps are not set: the
+%% tracer reads its own clock.
 -spec body(action()) -> [term()].
 body({start, Kind, Label, Variables}) ->
     Value = ['$inviso_seq', {get_seq_token} | Variables],

@@ -20,12 +20,12 @@ option(Event, none) -> Event;
 option(large_heap, Bytes) ->
     Word = erlang:system_info(wordsize),
     {large_heap, (Bytes + Word - 1) div Word};
-%% After a report, the VM reports the mailbox of the process again only after it
-%% was half as long.
+%% After a report, the VM reports a process again only after its mailbox was as short
+%% as half of the threshold.
 option(long_message_queue, N) -> {long_message_queue, {N div 2, N}};
 option(Event, Ms) -> {Event, Ms}.
 
-%% @doc Returns the names of the events.
+%% @doc Returns the names of the events that these options request.
 -spec events([inviso_system_monitor:option()]) -> [atom()].
 events(Options) -> [name(O) || O <- Options].
 
@@ -44,8 +44,8 @@ check(Options) ->
         Owner -> throw({refused, refusal(Owner)})
     end.
 
-%% @doc Says that the system monitor belongs to another process, and what the user can
-%% do.
+%% @doc Returns a text that says that the system monitor belongs to another process, and
+%% what the user can do.
 -spec refusal(pid() | port()) -> binary().
 refusal(Owner) ->
     Otp = erlang:system_info(otp_release),

@@ -9,9 +9,9 @@
 
 -export([specs/3, body/1]).
 
-%% @doc Returns the specs with the action; with `Returns', the VM also reports the ends
-%% of calls. Throws `{usage, Text}' if an expression is wrong, or if events of a spec
-%% have no arguments.
+%% @doc Returns the specs with the action `{value, Exprs}'. If `Returns' is true, the
+%% VM also reports the ends of calls. Throws `{usage, Text}' if an expression is
+%% wrong, or if events of a spec have no arguments.
 -spec specs([inviso_spec:spec()], [binary()], boolean()) -> [inviso_spec:spec()].
 specs(Specs, Texts, Returns) ->
     Actions = [{value, [expr(T) || T <- Texts]} | [return || Returns]],
@@ -42,7 +42,7 @@ no_actions(Text) ->
     throw({usage, format("~ts: an expression cannot be combined with actions and "
                          "match specs; write a pattern of arguments", [Text])}).
 
-%% @doc Returns the body of a match spec for the action.
+%% @doc Returns the body of a match spec for the action `{value, Exprs}'.
 -spec body({value, [term()]}) -> [term()].
 body({value, Exprs}) -> [{message, {list_to_tuple(Exprs)}}].
 

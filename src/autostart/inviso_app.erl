@@ -21,8 +21,7 @@
 -export([start/2, stop/1]).
 -export([init/1]).
 
-%% How long the runtime component may take to end, because it may have to close a
-%% log.
+%% How long the runtime component may take to end. It may have to close a log.
 -define(SHUTDOWN_MS, 16000).
 
 %% @private

@@ -48,7 +48,7 @@ setup_autostart(Node, Repeat, Options, TracerData, CmdFiles, Bindings,
             {options, Options}, {tag, Tag}],
     with_file(Node, fun(File) -> write(Node, File, Terms) end).
 
-%% @doc Sets the number of further starts of a node that are traced.
+%% @doc Sets how many of a node's next starts are traced.
 -spec set_repeat(node(), non_neg_integer()) -> result().
 set_repeat(Node, N) ->
     with_file(Node, fun(File) -> set_repeat(Node, File, N) end).

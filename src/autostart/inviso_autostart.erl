@@ -10,8 +10,8 @@
 
 -export([autostart/1, which_config_file/0]).
 
-%% @doc Reads the file and decrements its number of starts. A missing file is
-%% not an error.
+%% @doc Reads the configuration file, and decrements the number of starts in it. A
+%% missing file is not an error.
 -spec autostart(term()) ->
           {{module(), atom(), [term()]} | false, [term()], term()} | true.
 autostart(_Arg) ->
@@ -34,7 +34,7 @@ from({error, {File, Why}}) ->
                            [File, Why]),
     true.
 
-%% @doc Returns the name of the file.
+%% @doc Returns the name of the configuration file.
 -spec which_config_file() -> file:filename() | no_autostart | {error, term()}.
 which_config_file() ->
     case inviso_autostart_conf:file() of

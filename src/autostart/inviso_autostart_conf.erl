@@ -37,7 +37,7 @@
 
 -define(DEFAULT, "inviso_autostart.config").
 
-%% @doc Returns the file's location. It is possible that there is no such file.
+%% @doc Returns the location of the configuration file. The file need not exist.
 -spec file() -> {ok, file()} | no_autostart | {error, term()}.
 file() ->
     file(inviso_rt_auto:env(inviso_autostart_conf, default)).
@@ -96,7 +96,7 @@ file_info(File) ->
             E
     end.
 
-%% @doc Returns the contents of the file.
+%% @doc Returns the terms in a configuration file.
 -spec read(file()) -> {ok, [{atom(), term()}]} | failure().
 read(File) ->
     case file:consult(File) of
@@ -117,7 +117,7 @@ is_parameter({options, Options}) -> is_list(Options);
 is_parameter({tag, _}) -> true;
 is_parameter(_) -> false.
 
-%% @doc Replaces the file with a file that contains the given terms.
+%% @doc Replaces a configuration file with a file that contains the given terms.
 -spec write(file(), [{atom(), term()}]) -> ok | failure().
 write(File, Terms) ->
     Text = unicode:characters_to_binary(

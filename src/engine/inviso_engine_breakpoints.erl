@@ -217,7 +217,7 @@ is_global(#{call := {global, _}}) -> true;
 is_global(_) -> false.
 
 %% Returns the steps from one state to another. A new pattern replaces the old one,
-%% also if one is global and the other local. So no step has to clear the old
+%% even if one is global and the other local. So no step has to clear the old
 %% pattern.
 steps_of(Old, #{call := {global, MS}} = New) ->
     [{MS, [global]} || Old =/= New];
@@ -255,8 +255,9 @@ exchange_on_load(Old, New) ->
     step_by_step([on_load], Old, New).
 
 -dialyzer({no_fail_call, is_foreign_on_load/1}).
-%% @doc Returns true if another tool has set a pattern or counter for on_load. `Old'
-%% is what sessions have set there.
+%% @doc Returns true if another tool has set a pattern or counter for on_load, that is,
+%% for functions of modules that will be loaded. `Old' is what sessions have set for
+%% on_load.
 -spec is_foreign_on_load(state()) -> boolean().
 is_foreign_on_load(Old) ->
     map_size(Old) =:= 0
@@ -290,9 +291,9 @@ is_ours_on_load() ->
                                                             match_spec)).
 
 %% Clears the counters of a module's functions. If a module was loaded after the
-%% killed server's last check, there are no notes about its functions. They have
-%% the counters that were set for on_load. Clearing a counter that a function does
-%% not have does no harm.
+%% killed server's last check, there are no notes about the module's functions. The
+%% functions then have the counters that were set for on_load. Clearing a counter
+%% that a function does not have does no harm.
 clean_counters(M, OnLoad) ->
     Given = case inviso_engine_counted:is_seen(M) of
                 true -> #{};

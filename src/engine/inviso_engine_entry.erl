@@ -133,8 +133,9 @@ count(Kind, _, E, MFA, State) ->
     E#{Kind => inviso_engine_counters:start(
                  Kind, {MFA, is_map_key(Kind, State)})}.
 
-%% @doc Returns the entries. If the VM is about to remove counters, their values are
-%% added to the entries first.
+%% @doc Returns the entries of a function. If a counter is in the VM's state `Old', but
+%% not in `New', its value is added to the entries, because the VM is about to remove
+%% the counter.
 -spec keep(mfa(), inviso_engine_breakpoints:state(),
            inviso_engine_breakpoints:state(), Sessions) -> Sessions
               when Sessions :: [{inviso_engine:slot(), entry()}].

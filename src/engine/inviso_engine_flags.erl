@@ -145,10 +145,10 @@ change(Tracee, Have, From, Change, F0) ->
             {ok, note(Change, F)}
     end.
 
-%% Changes the flags of one process. It does not read the present flags from the VM:
-%% for a busy process the server would have to wait, and a waiting process would be
-%% scheduled, which a trace can show. If the process has a tracer other than the
-%% engine, the VM changes nothing.
+%% Changes the flags of one process, without reading the present flags from the VM.
+%% To read them, the server would have to wait for a process that is busy. The VM
+%% would schedule a process that waits, and a trace could show this. If the process
+%% has a tracer other than the engine, the VM changes nothing.
 change_process(Pid, {_, How, _, _} = Change, F0) ->
     case edit(Pid, inviso_engine:profile_of(Pid), Change) of
         {error, _} = E ->
@@ -173,7 +173,8 @@ is_ours(Pid, F) ->
 %% Returns true if no other tool traces the process. The check is a request to
 %% clear all flags with inviso's tracer, which the VM refuses if the process has
 %% another tracer. The request also removes the flags of a dead tracer. If the
-%% process is just being spawned, the request waits until it has its profile.
+%% process is just being spawned, the request waits until the process has its
+%% profile.
 is_free(Pid) ->
     case has_in_vm(Pid, [], [all]) of
         true ->
@@ -185,9 +186,9 @@ is_free(Pid) ->
             end
     end.
 
-%% Returns true if the session has a tracer on the tracee that is not the tracer of
-%% the request. For new processes and ports it returns false, because their tracer
-%% may change.
+%% Returns true if the session already has a tracer on the tracee, and it is not the
+%% tracer that the change names. For new processes and ports returns false, because
+%% their tracer may change.
 has_other(Tracee, From, {Slot, true, _Bits, Tracer})
   when From =/= 0, not is_atom(Tracee) ->
     not lists:member(inviso_engine:tracer_of(From, Slot), [0, Tracer]);

@@ -44,8 +44,8 @@
          warned = [] :: [{slot(), global | counters}],
          on_load = {[], #{}} :: {sessions(), state()},
          %% While a session has set something for on_load: the loaded modules that
-         %% look/1 has seen. A module that is not here, or here with another
-         %% version, was loaded since then.
+         %% look/1 has seen. A module that is not in this map, or that has another
+         %% version in it, was loaded since then.
          seen = #{} :: #{module() => version()}}).
 
 -opaque functions() :: #functions{}.
@@ -175,11 +175,11 @@ since(#functions{on_load = Old, seen = Seen}, #functions{on_load = New} = F0) ->
     watch(F#functions{on_load = New}).
 
 %% Passes to the NIF library which sessions trace local calls, and decides whether
-%% match specs have to return the caller.
+%% match specs have to return the caller (the function that makes the call).
 %%
 %% The caller is needed if it is uncertain to which session an event `return_to'
-%% belongs: if several sessions trace local calls, or if some calls are not
-%% reported, for example those of a silent process.
+%% belongs. This is so if several sessions trace local calls, or if some calls are
+%% not reported, for example those of a silent process.
 tell_apart(#functions{modules = Modules, callers = Old} = F0) ->
     Calls = lists:usort(
               [{Slot, Kind}

@@ -41,8 +41,8 @@ open(Name, Tracer) ->
 %% @doc Returns the sessions that affect a process, port, function or event.
 -spec info(term()) -> answer().
 info(PidPortFuncEvent) ->
-    %% This test comes first, because inviso_engine:load/0 takes longer than the
-    %% request itself when the NIF library is loaded already.
+    %% This test comes first: even if the NIF library is loaded already,
+    %% inviso_engine:load/0 takes longer than the request itself.
     case whereis(?SERVER) =/= undefined orelse inviso_engine:load() of
         Ok when Ok =:= true; Ok =:= ok ->
             ask_started({info, PidPortFuncEvent}, 5);

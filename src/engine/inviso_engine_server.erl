@@ -37,7 +37,7 @@
 -define(HEIR, inviso_engine_heir).
 %% While there is no request, the server checks for losses this often (ms).
 -define(LOOK, 5000).
-%% At most so many processes get new flags before the server handles its next
+%% At most this many processes get new flags before the server handles its next
 %% message.
 -define(CHANGED, 16).
 
@@ -191,9 +191,9 @@ handle({_, {Kind, Who, _, _}} = Request, State)
   when Kind =:= process, is_pid(Who); Kind =:= processes;
        Kind =:= port, is_port(Who) ->
     answer(Request, State);
-%% Only requests about functions need look/1, which takes a while if many modules
-%% are loaded. Requests about single processes and ports are frequent, and skip
-%% look/1.
+%% Only requests about functions need look/1. It searches for modules that were loaded
+%% since the last call, and takes a while if many modules are loaded. So frequent
+%% requests, about single processes and ports, skip look/1.
 handle(Request, State) ->
     answer(Request, look(State)).
 
@@ -348,8 +348,8 @@ renew_messages(#state{messages = Messages} = State) ->
     ok.
 
 %% Called when a tracer may have died. As in OTP 27, the flags with this tracer are
-%% cleared and the session stays. If the message is late, its number may belong to
-%% another tracer, which is alive.
+%% cleared and the session stays. If the message is late, the number in it may belong
+%% to another tracer, which is alive.
 tracer_gone(Key, #state{tracers = Tracers} = State) ->
     case inviso_engine_tracers:users(Key, Tracers) of
         {Tracer, Number, Slots} ->

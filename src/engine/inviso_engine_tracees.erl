@@ -88,8 +88,8 @@ many(Kind, Existing, New, {Slot, How, Bits, Tracer} = Change, F0) ->
             end
     end.
 
-%% Returns the flags to change on new tracees. If any flag of new tracees is
-%% cleared, all their flags are cleared, because OTP then removes their tracer.
+%% Returns the flags to change on new tracees. To clear one flag of new tracees means
+%% to clear all their flags, because OTP then removes their tracer.
 of_new(true, Bits) ->
     Bits;
 of_new(false, _) ->

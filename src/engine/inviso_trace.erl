@@ -7,11 +7,11 @@
 %% install/0} makes this module available under the name `trace' too.
 %%
 %% The engine refuses what it cannot do, with the error `{not_supported, What}'.
-%% This applies to an action that changes flags (`silent', `trace', `enable_trace',
-%% `disable_trace') within another expression of a match spec; to match specs of
-%% several sessions for one function that together have too many clauses; and to a
-%% tracer module, other than {@link inviso_tracer}, that would have to share a
-%% process, port or function with another session (`{shared, What}').
+%% There are three cases. An action that changes flags (`silent', `trace',
+%% `enable_trace', `disable_trace') is within another expression of a match spec. The
+%% match specs of several sessions for one function have too many clauses together.
+%% A tracer module, other than {@link inviso_tracer}, would have to share a process,
+%% port or function with another session (`{shared, What}').
 %%
 %% On every release a match spec is refused if it sets a label that could crash the
 %% VM ({@link inviso_seq_labels}), with the error `{unsafe_label, Label, Text}'.
@@ -29,7 +29,7 @@
 %% If several sessions trace local calls, a session may get one superfluous event
 %% `return_to' after recursion through functions that are not traced. `{set_tcw, _}'
 %% changes the one trace control word of the VM. A session's `call_time' counts a
-%% process from the session's request on, also if only another session has set the
+%% process from the session's request on, even if only another session has set the
 %% flag `call' of this process.
 %%
 %% The engine has two more limits. If a process with `set_on_link' links to another
@@ -46,8 +46,8 @@
 -export_type([session/0, match_spec/0]).
 
 -type session() :: inviso_engine_request:session() | term().
-%% A session() is the handle of a session. The session lives as long as any process
-%% has this handle. The handles that {@link session_info/1} returns do not keep the
+%% A session() is the handle of a session. The session lives as long as at least one
+%% process has this handle. The handles that {@link session_info/1} returns do not keep the
 %% session alive.
 -type match_spec() :: [{[term()] | '_' | atom(), [term()], [term()]}].
 
@@ -223,7 +223,7 @@ info(Session, PidPortFuncEvent, Item) ->
     end.
 
 %% @doc Sends the caller `{trace_delivered, Tracee, Ref}' when all events that the
-%% process (or, with `all', any process) has made up to now have reached their
+%% process (with `all': all processes) made before this call have reached their
 %% tracers.
 -spec delivered(session(), pid() | all) -> reference().
 delivered(Session, Tracee) ->

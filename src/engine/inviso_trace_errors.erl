@@ -38,8 +38,8 @@ format_error(Reason, _) ->
         Text -> #{general => Text}
     end.
 
-%% @doc Explains a reason and says what to do instead. Returns `none' if the
-%% explanation depends on the arguments.
+%% @doc Explains an error reason and says what the user can do instead. Returns
+%% `none' if the explanation depends on the arguments.
 -spec text(term()) -> none | iolist().
 text(system_limit) ->
     "no more sessions, tracers, or combinations of flags";

@@ -69,9 +69,9 @@
                     [erl_parse:abstract_expr()],
                 place = none :: none | inviso_place:place(),
                 heir = none :: none | {pid(), reference()},
-                %% clients, each with its owner and its monitor; instead of a
-                %% monitor `node', if the connection to the client's node is
-                %% monitored
+                %% clients, each with its owner and its monitor. `node' is in
+                %% place of the monitor if the guard monitors the connection to
+                %% the client's node.
                 clients = #{} :: #{pid() => {binary(), reference() | node}},
                 users = #{} :: #{pid() => {reference(), user()}},
                 %% callers whose request is answered when a user has ended
@@ -504,8 +504,8 @@ inherit(Table) ->
                                             waiting = [], report = []}))
     catch
         error:badarg ->
-            %% Another process has registered as guard. It will end as soon as it
-            %% finds that the table exists.
+            %% Another process has registered as guard. That process will end as
+            %% soon as it finds that the table exists.
             timer:sleep(?AGAIN_MS),
             inherit(Table)
     end.

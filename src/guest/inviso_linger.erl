@@ -25,8 +25,8 @@
 
 -define(LINGER_MS, 3000).
 
-%% @doc Returns how long the code lingers, in milliseconds. The argument is true if
-%% inviso's code was on the node before.
+%% @doc Returns how long the code stays loaded after the guard's end, in
+%% milliseconds. The argument is true if inviso's code was on the node before.
 -spec ms(boolean()) -> non_neg_integer().
 ms(true) -> inviso_deadline:ms(?LINGER_MS);
 ms(false) -> 0.

@@ -100,11 +100,11 @@ brought() ->
 %% erl_eval:exprs/2 on the node, with the variables `Mods' and `Args'.
 %%
 %% If inviso is installed and one of its modules is loaded, the expressions load
-%% nothing. If another client has sent some of `Mods', they load the others. They
-%% use code that stays loaded for a while after a guard's end ({@link
-%% inviso_linger}). If a killed guard has left code, they delete it as soon as all
-%% processes that were started in this code have ended. They purge old code that
-%% is not purged yet.
+%% nothing. If another client has sent some of `Mods', the expressions load the
+%% others. Code that stays loaded for a while after a guard's end ({@link
+%% inviso_linger}) is used, and not loaded again. Code that a killed guard has left
+%% is deleted as soon as all processes that were started in this code have ended.
+%% Old code that is not purged yet is purged.
 %%
 %% A node never removes an atom. So if the node knows a certain atom that only
 %% inviso's code has, the code was on the node before.
@@ -190,9 +190,9 @@ loader() ->
       "    _ ->" ++ asked_holder() ++
       " end.").
 
-%% Returns the expressions that ask the holder of the lock to attach the client.
-%% They do so if no guard is running and code that a client has sent is still
-%% loaded.
+%% Returns the expressions that ask the holder of the lock to attach the client. The
+%% holder is asked only if no guard is running and code that a client has sent is
+%% still loaded. Otherwise the client has to try again.
 asked_holder() ->
     "        case ets:whereis(inviso_guard) =:= undefined"
     "            andalso code:is_loaded(inviso_tracer) of"

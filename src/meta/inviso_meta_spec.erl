@@ -2,8 +2,8 @@
 %% @doc Match specs of meta traced functions.
 %%
 %% Some actions of a match spec change flags of the calling process. The VM
-%% changes them in the session to which the pattern belongs. They must be the
-%% flags of the runtime component's session, but the events of meta tracing must
+%% changes them in the session to which the pattern belongs. The flags must be
+%% those of the runtime component's session, but the events of meta tracing must
 %% go to another session, that of the meta tracer. So {@link set/4} sets two
 %% patterns on a function, one in each session.
 -module(inviso_meta_spec).

@@ -29,10 +29,11 @@
 %% clause for `{call, Args, TS}' and the like, it is called with the arguments of
 %% that manual.
 %%
-%% The user's functions run in this process. If one crashes or returns a wrong
-%% term, the loop data stays as it was, and the subscribers of the control
-%% component get an event, but only one for each meta traced function:
-%% `{callback_failed, Node, {meta_call, {MFA, Reason}}}'.
+%% The user's functions run in this process. If a user's function crashes or returns
+%% a wrong term, the loop data stays as it was, and the subscribers of the control
+%% component get an event, such as `{callback_failed, Node, {meta_call, {MFA,
+%% Reason}}}'. They get one event at most for each user's function of each meta
+%% traced function.
 %%
 %% A function may have one match spec without a name (tpm) and any number of
 %% named match specs (tpm_ms). The VM tries the latest match spec first.

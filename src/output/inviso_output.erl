@@ -51,9 +51,9 @@ start(Sink, Module, Arg, Events) ->
         {error, Reason} -> {error, {open, [Sink, Reason]}}
     end.
 
-%% @doc Returns true if the output takes events. It does not if only trace
-%% information is written. In this case there is still a tracer, because a scope
-%% needs one, but it drops all events.
+%% @doc Returns true if the output takes events, and false if only trace information
+%% is written. In the latter case there is still a tracer, because a scope needs one,
+%% but the tracer drops all events.
 -spec takes_events(output()) -> boolean().
 takes_events({sink, none, _}) -> false;
 takes_events(_) -> true.

@@ -29,7 +29,7 @@
 %% which the handler crashed, 3: events that the sink lost.
 
 %% The result of a callback. `failed': the user's code crashed on the event.
-%% `lost': the sink could not pass on so many events that it had accepted with
+%% `lost': the sink could not pass on this many events, which it had accepted with
 %% `ok'. `stop': the sink accepts no more events.
 -type result() :: {ok, State :: term()}
                 | {failed, term(), State :: term()}

@@ -15,8 +15,8 @@
          tpm_tracer/4, tpm_tracer/5, tpm_tracer/8, tpm_ms/5, tpm_ms_tracer/5,
          ctpm_ms/4, ctpm/3, local_register/0, remove_local_register/0,
          global_register/0, remove_global_register/0, state/0, state/1]).
-%% Other nodes call these functions. They call no other function of the code that
-%% they have sent to this node.
+%% Other nodes call these functions, but no other functions of the code that they have
+%% sent to this node.
 -export([start/4, expand/2, fetch/5]).
 
 -export_type([facts/0]).
@@ -136,7 +136,7 @@ counters() -> counters(?COUNTERS).
 -spec counters(pos_integer()) -> answer(counted()).
 counters(Max) -> local({counters, Max}).
 
-%% @doc Sets the process flags of each pair in a list.
+%% @doc Sets process flags. Each pair in the list names processes and their flags.
 -spec tf([{proc_spec(), flags()}]) ->
           answer(counts()).
 tf(List) -> local({flags, true, List}).
@@ -146,7 +146,7 @@ tf(List) -> local({flags, true, List}).
           answer(counts()).
 tf(Procs, Flags) -> tf([{Procs, Flags}]).
 
-%% @doc Clears the process flags of each pair in a list.
+%% @doc Clears process flags. Each pair in the list names processes and their flags.
 -spec ctf([{proc_spec(), flags()}]) ->
           answer(counts()).
 ctf(List) -> local({flags, false, List}).

@@ -9,14 +9,14 @@
 -type regexp() :: string().
 -type opts() :: [only_loaded].
 
-%% @doc Returns the modules of this node whose names match.
+%% @doc Returns the modules of this node whose names match a regular expression.
 -spec expand_regexp(regexp(), opts()) ->
           [module()] | {error, {badarg, term()}}.
 expand_regexp(ModRe, Opts) ->
     here(ModRe, Opts).
 
-%% @doc Returns the modules of each node whose names match, or `badrpc' for a
-%% node without inviso's code. If both arguments are regular expressions,
+%% @doc Returns for each node the modules whose names match, or `badrpc' for a
+%% node without inviso's code. If the first two arguments are regular expressions,
 %% returns the modules of this node whose directory matches the first
 %% expression and whose name matches the second.
 -spec expand_regexp([node()] | regexp(), regexp(), opts()) ->
@@ -28,7 +28,7 @@ expand_regexp(X, ModRe, Opts) ->
         false -> on_nodes(X, ModRe, Opts)
     end.
 
-%% @doc Returns the modules of each node whose directory and name match.
+%% @doc Returns for each node the modules whose directory and name match.
 -spec expand_regexp([node()], regexp(), regexp(), opts()) ->
           [{node(), [module()] | badrpc | {error, {badarg, term()}}}].
 expand_regexp(Nodes, DirRe, ModRe, Opts) ->

@@ -63,8 +63,8 @@ event(Event) ->
 
 %% @doc Returns the tracer that another tool has set on a tracee, with the
 %% tracee's flags. Returns `none' if there is no such tracer, or if the VM has
-%% trace sessions, which do not replace it. A tracee is a process, a port, all new
-%% processes, or all new ports.
+%% trace sessions: then inviso cannot disturb that tracer. A tracee is a process, a
+%% port, all new processes, or all new ports.
 -spec tracer(tracee()) -> none | {inviso_scope:tracer(), [atom()]}.
 tracer(Who) ->
     case not inviso_vm:has_sessions() andalso not is_plain(Who)

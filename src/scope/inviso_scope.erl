@@ -61,7 +61,7 @@ implementation() ->
     case inviso_vm:has_sessions() of
         true -> inviso_vm_sessions;
         %% Outside src/engine only this line names a module of that folder. So
-        %% inviso works without the folder where the VM has trace sessions.
+        %% on a VM with trace sessions, inviso works without the folder.
         false -> inviso_engine_sessions
     end.
 
@@ -117,8 +117,8 @@ forget(Residue) ->
 explain({unsafe_label, _, Text}) -> [Text];
 explain(Reason) -> (implementation()):explain(Reason).
 
-%% @doc Returns the processes of the engine, if it is running. They end some time
-%% after the last session is closed.
+%% @doc Returns the processes of the engine, or [] if it is not running. The
+%% processes end some time after the last session is closed.
 -spec engine_processes() -> [pid()].
 engine_processes() -> (implementation()):server_processes().
 
@@ -205,10 +205,11 @@ clear_flags({Session, _}) ->
 
 %% --- patterns ----------------------------------------------------------------
 
-%% @doc Sets a match spec on functions; `false' clears it. Returns the number of
-%% functions that match. With kind `event' it sets the match spec for messages;
-%% `true' means all messages. A match spec is refused if it sets a label that
-%% could crash the VM ({@link inviso_seq_labels}).
+%% @doc Sets a pattern, with a match spec, on functions; `false' as match spec clears
+%% the pattern. Returns the number of functions that `mfa_spec()' matches. With kind
+%% `event' it sets the match spec for messages; `true' means all messages. A match
+%% spec is refused if it sets a label that could crash the VM ({@link
+%% inviso_seq_labels}).
 -spec set_pattern(scope(), kind() | event, mfa_spec() | send | 'receive',
                   match_spec()) -> count().
 set_pattern({Session, _}, Kind, What, MS) ->

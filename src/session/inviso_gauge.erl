@@ -19,7 +19,7 @@
 -define(MAX_TOP, 200).
 -define(MIN_MS, 100).
 -define(MAX_MS, 60000).
-%% A gauge ends if its client is silent for SILENT intervals and SILENT_MS more.
+%% A gauge ends if its client is silent for SILENT times `every_ms', plus SILENT_MS.
 -define(SILENT, 2).
 -define(SILENT_MS, 10000).
 
@@ -48,7 +48,7 @@ start(_) ->
 %% @private
 -spec init(pid(), map()) -> ok.
 init(Guard, #{client := Client, top := Top, every_ms := Ms}) ->
-    %% Sessions on this node do not trace this process.
+    %% With this flag, no trace session on this node traces this process.
     process_flag(sensitive, true),
     _ = seq_trace:set_token([]),
     group_leader(whereis(init), self()),

@@ -47,7 +47,8 @@
 %% A process with more messages than this is not asked for its memory.
 -define(MAX_MAILBOX, 10000).
 -define(MAX_TEXT, 200).
-%% To answer the scanner, a process uses a few reductions. This many do not count.
+%% If a process has used at most this many reductions since it was last asked, its
+%% speed counts as 0: to answer the scanner takes a few reductions.
 -define(IDLE, 10).
 
 %% enum inv_note_name (c_src/abi/event.h).
@@ -66,8 +67,8 @@
          listed = none :: integer() | none, % time of the last listing, ns
          list_cost = 0 :: non_neg_integer(), % how long the listing took, ns
          slice = 0 :: non_neg_integer(), % number of processes in a slice
-         %% the reductions of the processes of the last tick, and the time of
-         %% each answer
+         %% the reductions of the processes of the last tick, and the time (ns)
+         %% at which each process was asked
          before = #{} :: #{pid() => {non_neg_integer(), integer()}},
          hot = [] :: [pid()], % processes that the last tick reported
          names = #{} :: #{pid() => {binary(), atom()}}}).
@@ -235,7 +236,8 @@ speed(Reductions, _, {Before, _}) when Reductions - Before =< ?IDLE ->
 speed(Reductions, Now, {Before, At}) ->
     (Reductions - Before) * 1000000000 div max(1, Now - At).
 
-%% Returns the first rows in each of the three orders.
+%% Returns the first `Top' rows in each of three orders: by mailbox, by memory, and
+%% by reductions in a second.
 top(Rows, Top) ->
     maps:values(maps:from_list(
                   [{R#row.pid, R}

@@ -16,24 +16,25 @@
 -define(MAX_FIELDS, 255).
 %% The largest file that is read, in bytes.
 -define(MAX_FILE, 1048576).
-%% How long modules are read, in ms; the rest of the modules is left out.
+%% After this time, in ms, the process that reads modules leaves out the rest.
 -define(READ_MS, 300).
-%% How long the process may run, in ms. Then it is killed, and no note is
+%% After this time, in ms, the process that reads modules is killed, and no note is
 %% written.
 -define(KILL_MS, 600).
-%% How much memory the process may use, in words.
+%% How much memory this process may use, in words.
 -define(MAX_HEAP, 8388608).
 -define(WRITE_MS, 100).
 
 %% enum inv_note (c_src/abi/event.h).
 -define(NOTE_RECORD, 3).
 
-%% Records with these names of fields, and the modules that define them.
+%% For each record, as its name and the names of its fields: the modules that define
+%% it in this way.
 -type found() :: #{{Name :: atom(), [Field :: atom()]} => [module()]}.
 %% The records of modules, and how many modules were not read because of a bound.
 -opaque records() :: {found(), non_neg_integer()}.
 
-%% @doc Writes records into the log of a tracer.
+%% @doc Writes the definitions of records into the log of a tracer.
 -spec note(pos_integer(), records()) -> ok.
 note(_, {Found, _}) when map_size(Found) =:= 0 ->
     ok;
@@ -108,8 +109,8 @@ field({typed_record_field, Field, _}) -> field(Field);
 field({record_field, _, {atom, _, Name}}) -> Name;
 field({record_field, _, {atom, _, Name}, _}) -> Name.
 
-%% Returns the abstract code of a module of Erlang. In Elixir structs have the names
-%% of their fields.
+%% Returns the abstract code of an Erlang module. Fails for an Elixir module: the
+%% structs of Elixir contain the names of their fields.
 forms(M) ->
     false = lists:prefix("Elixir.", atom_to_list(M)),
     Path = code:which(M),
@@ -121,8 +122,8 @@ forms(M) ->
     true = is_list(Forms),
     Forms.
 
-%% If all modules define a record in the same way, the note with its definition
-%% contains no module.
+%% Returns the notes with the definitions of records. If all modules define a record
+%% in the same way, the note with its definition contains no module.
 -spec notes(found()) -> [inviso_names:note()].
 notes(Found) ->
     ByTag = maps:fold(fun({Name, Fields}, Modules, Acc) ->

@@ -62,7 +62,8 @@
          seq = none :: none | inviso_session_seq:seq(),
          calls = none :: none | {inviso_arm:plan(), armed | todo,
                                  inviso_tracing:tracing()},
-         %% `shut', `waiting': the client has not allowed the session to arm yet
+         %% `shut': the client has not allowed the session to arm yet. `waiting':
+         %% the same, and the session is ready to arm.
          gate = open :: open | shut | waiting,
          matched :: map(),
          notes :: [binary()],
@@ -88,7 +89,7 @@
          sampler = none :: pid() | none,
          %% the process that is the node's system monitor
          monitor = none :: pid() | none,
-         %% whether a worker is noting counts
+         %% true: a worker is writing counts into the log
          noting = false :: boolean(),
          files = [] :: [{binary(), non_neg_integer()}],
          counters = [] :: [tuple()],
@@ -98,7 +99,8 @@
          leaving = false :: boolean(),
          removes = [] :: [{pid(), term()}]}).
 
-%% @doc Starts a session and returns its status. The session then arms.
+%% @doc Starts a session and returns its status. After that the session arms: it sets
+%% patterns and flags in steps.
 -spec start(map()) -> {ok, pid(), status()} | failure().
 start(Map) ->
     case inviso_session_map:check(Map) of
@@ -594,8 +596,8 @@ arm_step(Plan, T, S) ->
     _ = element(1, Result) =:= more andalso erlang:send_after(Ms, self(), arm),
     Result.
 
-%% Checks the patterns of the plan, and sets missing ones again. When no more
-%% requests begin, the session needs these patterns no longer.
+%% Checks the patterns of the plan, and sets missing ones again. But if the patterns
+%% begin requests and no more requests may begin, they are not needed any longer.
 watched(#session{plan = Plan0, tracing = T0, seq = Seq} = S) ->
     case inviso_session_seq:is_over(Seq) of
         true ->
@@ -635,7 +637,8 @@ look(S0) ->
             finish(Why, Text, short(<<>>, S))
     end.
 
-%% Checks the load of the node, and what other tools have changed.
+%% Checks the load of the node, and whether another tool has replaced the session's
+%% system tracer.
 look_around(#session{overload = Overload, seq = Seq, tracing = T} = S) ->
     case {inviso_session_seq:check(Seq, T), inviso_overload:check(Overload)} of
         {none, {ok, Next}} -> S#session{overload = Next};
@@ -662,7 +665,8 @@ few_open_calls(#session{tracer = Tracer, tracing = T0, map = Map} = S) ->
 swept(#session{decide = Decide} = S) ->
     S#session{decide = inviso_arm_decide:sweep(Decide)}.
 
-%% Reads how many requests have begun.
+%% Reads how many requests have begun. If no more may begin, changes the patterns that
+%% begin requests.
 requests(#session{seq = none} = S) ->
     S;
 requests(#session{seq = Seq0, tracing = T0} = S) ->

@@ -77,8 +77,8 @@ keys(#{} = Asked) ->
 keys(off) ->
     none.
 
-%% @doc Returns the modules whose records the session can show. It is the empty
-%% list for counts and histograms by function, process or caller: these show no
+%% @doc Returns the modules whose records the session can show. For counts and
+%% histograms by function, process or caller the result is [], because they show no
 %% terms.
 -spec shown(map(), [module()]) -> [module()].
 shown(#{count := #{by := By}}, _)
@@ -135,7 +135,7 @@ begin_count(#{'of' := Of, by := By}, {_, Handle}) ->
         closed -> throw({error, failed, <<"the tracer was closed">>})
     end.
 
-%% @doc Returns how often the counts are noted.
+%% @doc Returns the time between two notes of the counts, in milliseconds.
 -spec every_ms(asked() | off) -> pos_integer() | infinity.
 every_ms(off) -> infinity;
 every_ms(#{every_ms := Ms}) -> Ms.
@@ -149,8 +149,8 @@ note(Asked, {_, Handle}) ->
     _ = noted(Handle, false, Now),
     ok.
 
-%% Returns the note about what is measured. It is written each time, because the
-%% ring may have no room for it.
+%% Returns the note about what is measured. It is written with the counts each time,
+%% because the ring may have had no room for it before.
 measure(#{'of' := values, expr := Expr}) -> [{?NOTE_MEASURE, [Expr]}];
 measure(_) -> [].
 

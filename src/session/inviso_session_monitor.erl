@@ -18,7 +18,7 @@
 
 -export_type([news/0]).
 
-%% What the process sends to its session. `lost': another tool has become the
+%% What the process sends to its session. `lost': this process is no longer the
 %% system monitor. `note': a note for the user.
 -type news() :: {lost | note, binary()}.
 
@@ -72,9 +72,8 @@ arm(Pid) ->
             {error, failed, <<"the process for the system monitor was killed">>}
     end.
 
-%% @doc Clears the system monitor if the session's process still is the system
-%% monitor, records the reports that wait, and ends the process. Any process may
-%% call this.
+%% @doc Clears the system monitor if `Pid' still is the system monitor, records the
+%% reports that wait, and ends the process `Pid'. Any process may call this.
 -spec stop(pid() | none) -> ok.
 stop(none) ->
     ok;
@@ -133,10 +132,10 @@ loop(N, S) ->
             loop(N, S)
     end.
 
-%% Reports about this process are left out. Reports with a time that began before
-%% the system monitor was set are left out, too. If a garbage collection began
-%% before that, the VM (at least erts 13.1.5) does not know its beginning, and
-%% reports a wrong time.
+%% Records a report, unless it is about this process. A report with a duration is
+%% left out if the duration is longer than the time since the system monitor was
+%% set. If a garbage collection began before that, the VM (at least erts 13.1.5)
+%% does not know when it began, and reports a wrong duration.
 record(Pid, _, _, _) when Pid =:= self() ->
     ok;
 record(Pid, Event, [{timeout, Ms} | _] = Info, #monitor{since = Since} = S) ->
@@ -155,7 +154,8 @@ offer(Pid, Event, Info, #monitor{handle = Handle}) ->
         error:_ -> ok
     end.
 
-%% Records the reports in the mailbox. At this time the VM sends no new reports.
+%% Records the reports in the mailbox. The system monitor has been cleared, so the
+%% VM sends no new reports.
 recorded(S) ->
     receive
         {monitor, Pid, Event, Info} ->

@@ -7,7 +7,8 @@
 -export([resolved/2]).
 
 %% @doc Returns the session's map, in whose rules numbers replace the names of
-%% fields: "#user.password" becomes "#'user'/4.3". Adds the definitions of all
+%% fields: "#user.password" becomes "#'user'/4.3" if the record user is a tuple of
+%% four elements and password is the third of them. Adds the definitions of all
 %% records to the rules, because a rule for a key also redacts the fields with the
 %% key's name. Also returns notes for the user. If a definition is not found,
 %% throws `{error, Class, Text}'.
@@ -31,8 +32,8 @@ unread(N) ->
                      "and pairs there; trace fewer modules, or write rules "
                      "such as #user/4.3", [N, ["s" || N > 1]]))].
 
-%% If a rule names a function that the node does not have, the rule may be
-%% misspelt, and redacts nothing.
+%% Returns a note for the user if a rule names a function that the node does not
+%% have: the rule redacts nothing, and may be misspelt.
 unknown(Rule) ->
     case re:run(Rule, "^\\s*(?|'([^'*]+)'|([^\\s',:/(){}#*]+?))\\s*[:.]"
                 "\\s*(?|'([^'*]+)'|([^\\s',:./(){}#*-]+))\\s*([/(].*|->.*|)$",
@@ -52,7 +53,8 @@ unknown(Rule) ->
 is_function_rule(Rule, <<>>) -> binary:match(Rule, <<":">>) =/= nomatch;
 is_function_rule(_, _) -> true.
 
-%% If the module is not loaded yet, it may have any function.
+%% Returns true if the function may exist. A module that is not loaded yet may have
+%% any function.
 exists(Module, Function) ->
     lists:any(fun(M) -> has(M, Function) end,
               [Module, <<"Elixir.", Module/binary>>]).
@@ -69,14 +71,14 @@ has(Module, Function) ->
         error:badarg -> is_file(Module)
     end.
 
-%% Called if the module's name is not yet an atom, because the module was never
-%% loaded.
+%% Returns true if the module has a file. Called if the module's name is not yet an
+%% atom, because the module was never loaded.
 is_file(Module) ->
     code:where_is_file(unicode:characters_to_list(Module) ++ ".beam")
         =/= non_existing.
 
-%% Returns one rule for each name of a record, with all its definitions:
-%% "#'user'('id','password')".
+%% Returns one rule for each name of a record, with all definitions of records with
+%% this name: "#'user'('id','password')".
 definitions(Records) ->
     ByName = lists:foldr(fun({Name, Fields}, Acc) ->
                                  Acc#{Name => [Fields | maps:get(Name, Acc, [])]}
@@ -113,8 +115,8 @@ unquoted(Text) ->
     string:trim(Text, both, "'").
 
 record(Rule, Name, Redacted, Records) ->
-    %% Compares texts, not atoms: the name may become an atom on this node only
-    %% when the files are read.
+    %% Compares texts, not atoms: `Name' is from the rule, and may be no atom on
+    %% this node.
     case [Fields || {Record, Fields} <- Records,
                     atom_to_binary(Record) =:= Name] of
         [] ->

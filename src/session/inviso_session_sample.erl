@@ -26,8 +26,8 @@
 
 -type asked() :: #{hz := pos_integer(), waiting := boolean(),
                    most := pos_integer()}.
-%% most: how many running processes are asked for their stacks in a tick, and how
-%% many waiting ones
+%% most: how many processes are asked for their stacks in a tick, at most. It is
+%% a bound for each of three kinds: found running, ran lately, and waiting.
 
 %% enum inv_note, inv_sample_flag (c_src/abi/event.h).
 -define(NOTE_NAME, 1).
@@ -46,14 +46,14 @@
 %% MAX_ACTIVE: at most this many processes are examined for this reason.
 -define(ACTIVE_NS, 1000000000).
 -define(MAX_ACTIVE, 500).
-%% When a round is over, the processes are listed again, but not before this time
-%% has passed since the last listing.
+%% When a round is over (each process was examined once), the processes are listed
+%% again, but not before this time has passed since the last listing.
 -define(LIST_NS, 100000000).
 %% Listing all processes takes at most 1/LIST_PART of the time.
 -define(LIST_PART, 300).
 -define(STATS_NS, 1000000000).
-%% At most this time between two ticks counts, in periods. A longer time means
-%% that the node or its machine was stopped.
+%% The time between two ticks counts as at most this many periods. A longer time
+%% means that the node or its machine was stopped.
 -define(MAX_PERIODS, 50).
 %% The sampler remembers for at most this many processes that it has written their
 %% names.
@@ -67,9 +67,9 @@
 %% A process that used fewer reductions since the tick before did not run: it only
 %% answered.
 -define(IDLE, 100).
-%% The highest cost, in ns, of examining a process, of asking a process for its
-%% stack, and of writing the notes of a tick. If more time passes, other threads
-%% used it.
+%% The highest cost that is counted, in ns, of examining a process, of asking a
+%% process for its stack, and of writing the notes of a tick. If more time passes,
+%% other threads used it.
 -define(MAX_LOOK, 1000).
 -define(ASK, 20000).
 -define(MAX_WRITE, 300000).
@@ -80,7 +80,7 @@
          waiting :: boolean(),
          most :: pos_integer(),
          hz :: pos_integer(),
-         period :: pos_integer(), % of a tick, in ns, like the times below
+         period :: pos_integer(), % between two ticks; all times are in ns
          budget :: pos_integer(),
          ours :: #{pid() => true},
          began :: integer(),
@@ -95,7 +95,7 @@
          list_cost = 0 :: non_neg_integer(),
          slice = 100 :: pos_integer(),
          look = 200 :: non_neg_integer(), % cost of examining a process, ns
-         due = 0 :: number(), % time that processes ran and no sample shows yet
+         due = 0 :: number(), % time in which processes ran, not yet in samples
          %% processes that ran lately: when they ran, their reductions, for how
          %% many processes each stands, and the stack with which it was found
          active = #{} :: #{pid() => {integer(), non_neg_integer() | none,
@@ -117,8 +117,8 @@ is_asked(#{hz := Hz, waiting := Waiting, most := Most} = Map) ->
 is_asked(_) ->
     false.
 
-%% @doc Starts the sampler of the calling session, linked to it. It does not sample
-%% `Ours', nor the session.
+%% @doc Starts the sampler of the calling session, linked to the session. The
+%% sampler samples neither the session nor the processes `Ours'.
 -spec start(asked() | off, inviso_tracer:tracer() | none, [pid()]) ->
           pid() | none.
 start(Asked, Tracer, _) when Asked =:= off; Tracer =:= none ->
@@ -327,8 +327,8 @@ share(Answers, #sampler{due = Due, speed = Speed} = S) ->
     case lists:sum([Ns || {_, State, Ns, _} <- Answers, State =/= waiting]) of
         Sum when Sum > 0, Due > 0 ->
             Factor = Due / Sum,
-            %% Speed converted reductions to times. Adapt it to the time that has
-            %% passed.
+            %% The times in the answers were computed from reductions, by Speed.
+            %% Adapt Speed, so that their sum gets closer to the time that passed.
             Next = (7 * Speed + Speed / Factor) / 8,
             {Factor, S#sampler{due = 0, speed = min(1.0, max(1.0e-5, Next))}};
         _ ->
@@ -418,8 +418,8 @@ is_cut(Stack) ->
             _ -> true
         end.
 
-%% Returns a list with the process on which a process waits, if this is known: in a
-%% call of another process, a process has a monitor of it.
+%% Returns a list with the process for which the process P waits, or [] if it is not
+%% known. While P calls another process (gen:call), P monitors that process.
 on(waiting, P, [{gen, do_call, _} | _]) ->
     case process_info(P, monitors) of
         {monitors, [{process, Other}]} -> [Other];

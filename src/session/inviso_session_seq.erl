@@ -19,14 +19,14 @@
 %% variable  a variable of the specs, or several with commas between them; the values
 %%           name a request and are recorded with its first event
 %% requests  how many requests may begin on this node; 0: no limit
-%% one_in    one in this many events that could begin a request begins one
+%% one_in    of this many events that could begin a request, only one does
 %% calls     specs of calls that are recorded in processes that hold a token
 %% reset     true: at the end, remove the tokens of all processes of the node
 
 -record(seq, {asked :: asked(),
               counts = {0, 0, 0, 0, false, false} :: tuple(),
               over = false :: boolean(), % true: no further requests begin
-              %% true: the patterns ask for the ends of calls
+              %% true: the patterns make the VM report the ends of calls
               ends = true :: boolean(),
               held = unknown :: unknown | non_neg_integer()}).
 
@@ -121,8 +121,9 @@ over(#seq{ends = true}, T) ->
 over(#seq{ends = false}, T) ->
     inviso_tracing:clear_patterns(T).
 
-%% Sets patterns with another match spec. If the engine does not answer, the old
-%% patterns stay, but even then the tracer begins no request.
+%% Sets those patterns again for which `Change' returns another match spec. If the
+%% engine does not answer, the old patterns stay. Even with the old patterns, the
+%% tracer begins no more requests than it may.
 changed(Change, T0) ->
     lists:foldl(fun({Kind, What, MS}, T) ->
                         case Change(Kind, MS) of
@@ -155,8 +156,9 @@ counted(Q, T) ->
             Q
     end.
 
-%% @doc Returns why the session has to end: its tracer is no longer the system
-%% tracer, so the tracer gets no more events of requests.
+%% @doc Returns why the session has to end, or `none'. It has to end if its tracer
+%% is no longer the system tracer, because then the tracer gets no more events of
+%% requests.
 %%
 %% OTP's specs do not say that a system tracer can be a module.
 -dialyzer({no_match, check/2}).

@@ -7,8 +7,9 @@
 
 -type class() :: usage | refused | failed.
 
-%% @doc Opens the tracer for the calling session. Returns the session's room and
-%% the path of the log. Throws `{error, Class, Text}'.
+%% @doc Opens the tracer for the calling session. Returns the tracer, the session's
+%% directory (its room), the path of the log, and notes for the user. Throws `{error,
+%% Class, Text}'.
 -spec open(none | inviso_place:place(), inviso_session_map:checked(),
            ets:tab()) ->
           {inviso_tracer:tracer(), Room :: file:filename(),
@@ -19,8 +20,8 @@ open(Place, #{name := Name, mode := Mode} = Map, Table) ->
     Room = room(Place, Mode),
     ok = inviso_push:room(Table, Room),
     Path = filename:join(Room, binary_to_list(Name) ++ ".log"),
-    %% true: the log is deleted if the node dies. The log of a recording stays,
-    %% because the user has no other copy.
+    %% The second element says whether the log is deleted if the node dies. The log
+    %% of a recording stays, because the user has no other copy.
     Brought = {inviso_place:dir(Place), Mode =:= live},
     Opts = options(Map),
     case inviso_tracer:open(Path, Opts#{brought => Brought}) of

@@ -10,7 +10,8 @@
                          | patterns | seq_trace | api,
                    tracer := binary(), what := binary()}.
 %% Tracing that is not a session of inviso:
-%% session         a trace session of OTP (27 and later) by its name
+%% session         a trace session (OTP 27 and later) that traces no process; `what'
+%%                 has its name
 %% new_processes   new processes will get a tracer
 %% new_ports       new ports will get a tracer
 %% processes       processes have this tracer; `what' has their number and flags

@@ -27,15 +27,16 @@
 -export_type([spec/0, clause/0, action/0, rule/0]).
 
 -type action() :: return | caller | stack.
-%% A rule chooses the calls to record, when they end: calls that took at least
-%% MinNs nanoseconds (`none': the time does not matter) and, if `Failed' is true,
-%% calls that failed.
+%% A rule decides at the end of a call whether the call is recorded. It is recorded
+%% if it took at least MinNs nanoseconds (`none': the time does not matter), or if
+%% it failed and `Failed' is true.
 -type rule() :: {MinNs :: non_neg_integer() | none, Failed :: boolean()}.
 %% A clause is {Head, Guards, Actions}. Other folders of the source add more kinds
 %% of actions, as tuples. `{raw, _}' is a clause of a raw match spec, which is
 %% used as the user wrote it.
 -type clause() :: {'_' | list(), list(), [action() | tuple()]} | {raw, tuple()}.
-%% If `modules' or `functions' is not `one', then `module' or `function' is '_'.
+%% If `modules' is not `one', `module' is '_'. If `functions' is not `one',
+%% `function' is '_'.
 -type spec() :: #{kind := call, module := module(), function := atom(),
                   arity := arity() | '_', exported := boolean(),
                   modules := inviso_spec_group:modules(),
@@ -79,7 +80,7 @@ parse(Text) ->
     parse(Text, []).
 
 %% @doc Parses one spec, which must contain the variables `Labels'. In the result,
-%% `labels' are the variables of the match spec that correspond to them.
+%% `labels' are the variables ('$1', ...) that stand for them in the match spec.
 -spec parse(binary(), [atom()]) -> {ok, spec()} | {error, usage, binary()}.
 parse(Text, _) when byte_size(Text) > ?MAX_BYTES ->
     {error, usage, format("a spec has at most ~b bytes, this one ~b",
@@ -554,7 +555,7 @@ action_names() -> "return, slow(50ms), failed, caller, stack, count, time".
 %% --- arguments and guards ----------------------------------------------------
 
 %% Parses "(Args) when Guard" to clauses of a match spec. Returns the number of
-%% arguments, the clauses, and the variables whose values name requests (--label).
+%% arguments, the clauses, and the variables whose values label requests (--label).
 head([{'(', At} | Rest], Records, Ctx) ->
     {Args, Close, Guard} = arguments(Rest, [{'(', At}], []),
     _ = case Guard of
@@ -639,8 +640,8 @@ expression(Tokens) ->
             syntax(Where, "~ts", [Module:format_error(What)])
     end.
 
-%% Simplifies a head of different variables: `lists:seq(A, B)' selects the same
-%% calls as lists:seq/2.
+%% Simplifies the match spec if all arguments are different variables: for example,
+%% `lists:seq(A, B)' selects the same calls as `lists:seq/2'.
 plain([{Head, [], Actions}]) when is_list(Head) ->
     Named = [V || V <- Head, V =/= '_'],
     case lists:all(fun is_variable/1, Named)
@@ -717,7 +718,7 @@ vm_accepts(_At, []) ->
     ok;
 vm_accepts(At, Clauses) ->
     Ms = [case C of
-              %% The guard `false' makes the VM leave out the body.
+              %% With the guard `false' the VM does not run the body.
               {raw, {H, G, B}} when is_list(G) -> {H, [false | G], B};
               {raw, Raw} -> Raw;
               {H, G, _} -> {H, G, []}

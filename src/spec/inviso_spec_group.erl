@@ -3,10 +3,10 @@
 %%
 %% ```
 %%  shop_*                            modules whose names begin with shop_
-%%  shop_*:handle_*/3                 some of their functions
+%%  shop_*:handle_*/3                 some functions of these modules
 %%  Shop.*.add/2  Shop.Cart.add_*     the same in Elixir's notation
 %%  app(shop)                         the modules of an application
-%%  behaviour(gen_server):init/1      the modules that have a behaviour
+%%  behaviour(gen_server):init/1      init/1 of all modules with this behaviour
 %% '''
 %%
 %% The scanners for Erlang's and Elixir's notation do not know these forms. So

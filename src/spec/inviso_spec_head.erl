@@ -2,7 +2,8 @@
 %% @doc Translates heads of functions, as erl_parse returns them, into match specs.
 %%
 %% If match specs do not have a construct, this module refuses it with a clear
-%% text. `ms_transform' would crash, or report an error about funs.
+%% text. `ms_transform' would crash, or report an error about a fun, although the
+%% user wrote none.
 -module(inviso_spec_head).
 
 -export([check/1, check_guard/1, match_spec/3]).
@@ -10,7 +11,8 @@
 -define(MAX_BITS, 65536).
 
 %% @doc Checks that match specs allow the patterns in an abstract list of arguments.
-%% Returns their number and the patterns, or throws `{usage, Where, What}'.
+%% Returns the number of arguments and their patterns, or throws `{usage, Where,
+%% What}'.
 -spec check(term()) -> {non_neg_integer(), term()}.
 check(List) ->
     Checked = pattern(List),

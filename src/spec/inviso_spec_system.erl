@@ -7,7 +7,8 @@
 %%  long_schedule(5ms)  processes and ports that run this long without a pause
 %%  large_heap(100mb)   processes whose heap gets this large
 %%  busy_port           processes that are suspended because a port is busy
-%%  busy_dist_port      the same, and the port is a connection to a node
+%%  busy_dist_port      processes that are suspended because a connection to another
+%%                      node is busy
 %%  long_message_queue(5000)   processes with this many messages, from OTP 27 on
 %% '''
 -module(inviso_spec_system).

@@ -90,7 +90,8 @@ start_session() -> start_session([]).
 %% @doc Starts tracing on all nodes that do not trace yet, and activates the
 %% initial trace cases on these nodes. `MoreArgs' are arguments for the
 %% tracerdata generator ({@link inviso_tool_lib}).
-%% Nodes that were adopted while they traced join the session unchanged.
+%% Nodes that traced already when the tool connected to them join the session
+%% unchanged.
 -spec start_session([term()]) ->
           {ok, {pos_integer(), term()}} | {error, term()}.
 start_session(MoreArgs) -> call({start_session, MoreArgs}).
@@ -112,7 +113,7 @@ restore_session() -> call({restore_session, last, []}).
 
 %% @doc If the argument is a file name, starts a session with the history in this
 %% file. Otherwise the argument is a list of arguments for the tracerdata
-%% generator; then starts a session with the history of the last session.
+%% generator, and the session starts with the history of the last session.
 -spec restore_session(file:filename() | [term()]) ->
           {ok, {pos_integer(), term()}} | {error, term()}.
 restore_session([C | _] = File) when is_integer(C) ->

@@ -1,9 +1,9 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc The options of {@link inviso_tool}. They are arguments of {@link
 %% inviso_tool:start/1}, or terms in a file. An argument overrides a term of the
-%% file. The argument `config_file' names the file. If it is missing, the
-%% parameter `inviso_tool_config_file' of the application `inviso' does; if that
-%% is missing too, the environment variable of the same name does.
+%% file. The name of the file is the first of these that is set: the argument
+%% `config_file', the parameter `inviso_tool_config_file' of the application
+%% `inviso', the environment variable `inviso_tool_config_file'.
 %%
 %% ```
 %% {nodes, [Node] | local_runtime}   nodes to trace (default: this node)

@@ -94,8 +94,8 @@ do({tc, _, File, Bindings}, Control, Nodes) ->
         {error, Why} -> faulty(Why)
     end.
 
-%% Runs a trace case. On another node it runs in a linked process, so that the
-%% trace case ends if the waiting process ends.
+%% Runs a trace case on the node `Control'. If that is another node, the trace case
+%% runs there in a linked process, so that it ends if the calling process ends.
 run(Case, Control, Bindings) when Control =:= node() ->
     run_result(inviso_case:run(Case, Bindings));
 run(Case, Control, Bindings) ->

@@ -447,10 +447,10 @@ tracerdata(Nodes, Args, #tool{conf = #{tdg := {M, F, _}}}) ->
         Class:Reason -> {error, {bad_tdg, {Class, Reason}}}
     end.
 
-%% Activates the initial trace cases on the nodes that start tracing now. Nodes
-%% that trace already have their trace cases. The initial trace cases are
-%% activated even if `Nodes' is empty, so that the history contains them for nodes
-%% that join later.
+%% Activates the initial trace cases on the nodes that start tracing now, but not on
+%% nodes that traced before, where trace cases are active already. The initial trace
+%% cases are activated even if `Nodes' is empty, so that the history contains them
+%% for nodes that join later.
 begun(Nodes, #tool{conf = #{initial_tcs := Cases}} = T) ->
     Numbered = lists:zip(lists:seq(1, length(Cases)), Cases),
     lists:foldl(fun({N, {Name, Bindings}}, Acc) ->

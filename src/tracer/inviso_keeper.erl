@@ -27,8 +27,8 @@
 %% time. The first delay is 0, and each further delay is longer.
 -define(RESTART_MAX_MS, 5000).
 %% NAMED_MS: how long open/2 waits until the registered names are written.
-%% NAMES_MS: how long flush and close wait until other names are written. After a
-%% longer time only names are missing in the log.
+%% NAMES_MS: how long flush and close wait until other names are written. If writing
+%% takes longer, the log lacks names, but no events.
 -define(NAMED_MS, 5).
 -define(NAMES_MS, 100).
 
@@ -131,8 +131,8 @@ keep(Handle, Notes, Ms) ->
         _ -> ok
     end.
 
-%% Stores notes that the caller has written already. They are written again
-%% whenever names are written again.
+%% Stores notes that the caller has written already. When the names of processes are
+%% written again, as in each new file of a log, these notes are written again too.
 -spec remember(pos_integer(), [inviso_names:note()]) -> ok.
 remember(Handle, Notes) ->
     case keeper(Handle) of
@@ -421,9 +421,9 @@ spool(#keeper{handle = Handle}) ->
 spool_state(Number) ->
     element(Number + 1, spool_states()).
 
-%% Returns the name of an errno that opening or writing a file can cause. It does
-%% not use libc's table, which is not available on every node to which a client
-%% sends this module.
+%% Returns the name of an errno that opening or writing a file can cause. The names
+%% are listed here, because libc's table of them is not available on every node to
+%% which a client sends this module.
 posix(0) -> undefined;
 posix(Errno) -> maps:get(Errno, posix_names(), Errno).
 
@@ -586,8 +586,8 @@ await_quiet(Handle) ->
     end.
 
 %% Frees a tracer that is retired and that no thread uses. Settles the schedulers
-%% first (settle/1): as soon as a process finds the tracer closed, the VM can
-%% remove the tracer safely.
+%% first (settle/1), so that the VM can safely remove the tracer as soon as a process
+%% finds the tracer closed.
 -spec free(pos_integer()) -> ok.
 free(Handle) ->
     _ = inviso_tracer:nif_gone() > 0 andalso settle(?SETTLE_MS),
@@ -630,9 +630,9 @@ await_down(Mon, Until) ->
             demonitor(Mon, [flush])
     end.
 
-%% Removes the file of the rings: the log contains everything that is in it. The
-%% spooler would remove the file only after the death of the node, but it must be
-%% gone when close/1 returns.
+%% Removes the file of the rings: the log contains everything that is in this file.
+%% The spooler would remove the file only after the death of the node, but the file
+%% must be gone when close/1 returns.
 remove_ring(<<>>) -> ok;
 remove_ring(Path) -> file:delete(Path).
 

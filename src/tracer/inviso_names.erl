@@ -43,7 +43,7 @@
 -define(LARGE_HEAP, 30000).
 %% The longest label that is written, in bytes of the external term format.
 -define(MAX_LABEL, 4096).
-%% Names that are written again at the beginning of a file take at most this part
+%% Names that are written again at the beginning of a file take at most 1/FILE_PART
 %% of the file.
 -define(FILE_PART, 8).
 %% The namer of a flight recorder writes all names again after AGAIN_EVENTS
@@ -83,8 +83,8 @@
          asked = [] :: [pid()],
          since = 0 :: integer(),
          todo = [] :: [note()], % notes that are not written yet
-         %% Notes that do not belong to a process. They are written again together
-         %% with the names.
+         %% Notes that do not belong to a process. When names are written again,
+         %% these notes are written again too.
          kept = [] :: [note()],
          tries = 0 :: non_neg_integer(),
          %% Processes that need not be asked again, with their notes. When
@@ -119,8 +119,9 @@ await(none, _Ms) ->
 await(Namer, Ms) ->
     receive {named, Namer} -> ok after Ms -> ok end.
 
-%% Writes notes, and waits at most `Ms' milliseconds until they are written. They
-%% are written again whenever names are written again. Any process may call this.
+%% Writes notes, and waits at most `Ms' milliseconds until they are written. When the
+%% names are written again, as in each new file of a log, these notes are written
+%% again too. Any process may call this.
 -spec keep(pid() | none, [note()], non_neg_integer()) -> ok.
 keep(none, _, _Ms) ->
     ok;
@@ -129,9 +130,9 @@ keep(_, [], _Ms) ->
 keep(Namer, Notes, Ms) ->
     ask_namer(Namer, fun(Ref) -> {keep, Notes, self(), Ref} end, Ms).
 
-%% Stores notes that are written already. They are written again whenever names
-%% are written again. A note about the ends of calls replaces an earlier one. Any
-%% process may call this.
+%% Stores notes that are written already. When the names are written again, as in each
+%% new file of a log, these notes are written again too. A note about the ends of
+%% calls replaces an earlier one. Any process may call this.
 -spec remember(pid() | none, [note()]) -> ok.
 remember(none, _) ->
     ok;
@@ -334,7 +335,7 @@ named(none, _, #names{again = newest} = S) ->
 named(none, Pid, #names{todo = Todo} = S) ->
     S#names{todo = [{?NOTE_NAME, [Pid, ?NAME_NONE, []]} | Todo]};
 named(Note, Pid, #names{again = newest, again_at = At, again_ms = Ms} = S) ->
-    %% An atom is greater than each number.
+    %% `infinity' is an atom, and each atom is greater than each number.
     (known(Pid, Note, S))#names{again_at = min(At, now_ms() + Ms)};
 named(Note, Pid, #names{again = {file, _}, todo = Todo} = S) ->
     (known(Pid, Note, S))#names{todo = [Note | Todo]};

@@ -24,16 +24,17 @@
 %%  filter          a match spec, or its text: record only the events that match
 %%                  (inviso_tracer:filter()).  Default none: record all events.
 %%  redact          rules that say which values are not recorded: a list of rules, or
-%%                  their text.  A mark replaces each such value.  A rule is text,
+%%                  their text.  A mark, which has only the type of the value,
+%%                  replaces each such value.  A rule is text,
 %%                  which inviso-trace(1) describes, an atom (a key, all, none or
 %%                  default), or {record, Name, Fields, Redacted}, where Fields is
 %%                  record_info(fields, Name).  Default: [], because the values that
 %%                  a tracer module gets are recorded as they are.
 %%  max_term_bytes  the largest size of a recorded term; larger terms are cut and
-%%                  marked as cut.  Beyond 1 MiB only the contents of binaries may
-%%                  be larger: those of all binaries in a term take at most
-%%                  max_term_bytes, everything else at most 1 MiB.  If terms may
-%%                  be larger than packet_bytes / 8, there are large slots, which
+%%                  marked as cut.  If this is more than 1 MiB, the contents of all
+%%                  binaries in a term take at most max_term_bytes, and everything
+%%                  else takes at most 1 MiB.  If terms may be
+%%                  larger than packet_bytes / 8, there are large slots, which
 %%                  all threads share, for events that are larger than a packet.
 %%  max_depth       how deep lists, tuples and maps may be nested in a term.
 %%  compress        how packets in the log are compressed: none (default) or zstd.
@@ -81,8 +82,8 @@
 %% exactly those of c_src/nif/options.c.
 
 -type filter() :: none | binary().
-%% A filter() is text, or a match spec in the external term format. The latter
-%% begins with the byte 131, with which no text begins.
+%% A filter() is text, or a match spec in the external term format. Only a match
+%% spec begins with the byte 131.
 
 -type memory() :: #{normal := part(), dirty := part(), large := part(),
                     term := pos_integer()}.

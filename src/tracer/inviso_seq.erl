@@ -217,7 +217,7 @@ format_error(_, _) ->
 
 %%---------------------------------------------------------------------------
 
-%% Returns the token of the calling process, which also keeps the token.
+%% Returns the token of the calling process. The process keeps the token.
 save() ->
     case seq_trace:get_token() of
         [] ->

@@ -131,13 +131,14 @@
 %% dropped        all other produced events; lost counts them by reason.
 %%                When the tracer is closed, produced = recorded + dropped.
 %% filtered       events that the filter left out
-%% undecided      produced events about which the filter could not decide
+%% undecided      produced events of which the filter could not decide whether they
+%%                match
 %% redacted       values in whose place a mark was recorded
 %% left_out       calls and ends of calls that the bound on open calls left out;
 %%                they are not in produced (inviso_arm_open_calls)
 %% decided        counts of a tracer with rules, which records a call when it ends
 %%                (inviso_arm_decide).  Calls that were not recorded, and that
-%%                produced does not count: forgotten: no rule picked the call;
+%%                produced does not count: forgotten: no rule chose the call;
 %%                unkept: the tracer had no memory for the call, or the VM does not
 %%                report its end; unended: the process died before the call ended;
 %%                open: the call has not ended yet.  Recorded calls: without_args:
@@ -418,7 +419,7 @@ nif_tally(_Handle, _By) -> erlang:nif_error(not_loaded).
 %% nif_tallied(Handle, At, All) -> {Notes, Next} | closed. At is first 0; Next is the
 %% At of the next call, or `done'. Returns the counts that have changed since
 %% the last calls, or all counts, as at most 256 notes for nif_note/2. The last
-%% note before `done' is the total, also if it has not changed.
+%% note before `done' is the total, even if it has not changed.
 nif_tallied(_Handle, _At, _All) -> erlang:nif_error(not_loaded).
 
 %% Timing calls (c_src/nif/times.h).

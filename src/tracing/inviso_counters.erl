@@ -75,8 +75,8 @@ rows(Timed, Counted) ->
                                    || {_, _, _, Calls, Ns} = R <- Rows,
                                       Calls > 0])].
 
-%% Makes a row. If `call_count' was set, it gives the number of calls, because
-%% only this counter counts the calls of all processes.
+%% Makes the row of a function. If the counter `call_count' was set, the number of
+%% calls comes from it, because only this counter counts the calls of all processes.
 row({M, F, A} = MFA, Timed, Counted) ->
     {TimedCalls, Ns} = maps:get(MFA, Timed, {0, none}),
     {Calls, none} = maps:get(MFA, Counted, {TimedCalls, none}),
@@ -86,7 +86,7 @@ time(none) -> -1;
 time(Ns) -> Ns.
 
 %% Reads counters of several kinds. After the first request without an answer it
-%% sends no other to the engine, because each would wait long.
+%% sends no other to the engine, because each request would wait long.
 read_kinds(Kinds, T) ->
     try {ok, [{Kind, read(Kind, T)} || Kind <- Kinds]}
     catch throw:{error, _} = E -> E

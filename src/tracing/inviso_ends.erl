@@ -59,7 +59,7 @@ mark(Body) ->
         false -> Body
     end.
 
-%% @doc Removes the actions from a match spec that ask for the ends of calls.
+%% @doc Removes from a match spec the actions that ask for the ends of calls.
 -spec without(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
 without(MS) when is_list(MS) ->
     case [{Head, Guards, [A || A <- Body, not is_end(A)]}

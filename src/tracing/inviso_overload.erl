@@ -46,8 +46,8 @@ new(Protect) ->
       busy => 0, full => 0,
       look => erlang:monotonic_time(millisecond)}.
 
-%% @doc Makes one check. The message queue is that of the calling process. Should
-%% be called about twenty times a second.
+%% @doc Checks the run queue, the memory, and the message queue of the calling
+%% process. Should be called about twenty times a second.
 -spec check(overload()) -> {ok, overload()} | {over, why(), binary()}.
 check(O) ->
     lists:foldl(fun(Look, {ok, Acc}) -> Look(Acc);
@@ -93,8 +93,8 @@ memory(#{memory := Limit, full := Times, look := Look} = O) ->
 over(Why, Format, Args) ->
     {over, Why, unicode:characters_to_binary(io_lib:format(Format, Args))}.
 
-%% @doc Returns how many percent of the memory are used: of the machine, or of the
-%% container if the container is fuller.
+%% @doc Returns how many percent of the machine's memory are used, or how many of
+%% the container's memory if that is more.
 -spec memory_percent() -> {0..100, machine | container} | unknown.
 memory_percent() ->
     case {machine(), container()} of

@@ -46,8 +46,8 @@ is_counter(Kind) ->
 
 %% @doc Adds a pattern that has been set. Removes older patterns if the new one
 %% replaces them on all their functions. The match spec `false' clears patterns.
-%% It is stored like a pattern if it clears an older pattern on only some of this
-%% pattern's functions.
+%% It is stored like a pattern if it clears an older pattern on only some of the
+%% older pattern's functions.
 -spec put(kind(), what(), match_spec(), patterns()) -> patterns().
 put(_, _, MS, Ps) when MS =:= restart; MS =:= pause ->
     Ps;

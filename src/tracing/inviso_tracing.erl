@@ -80,8 +80,8 @@ open(Tracer, #tracing{scope = none} = T) ->
     end.
 
 %% Closes the scopes that could not be closed before because the engine did not
-%% answer. It has just opened a scope, so it probably answers now. If it does not
-%% answer a request, no other request is made.
+%% answer. The engine has just opened a scope, so it probably answers now. After the
+%% first request without an answer, no other request is made.
 again_closed(#tracing{refused = []} = T) ->
     T;
 again_closed(#tracing{refused = Refused} = T) ->
@@ -210,8 +210,8 @@ again({Kind, What, MS}, #tracing{scope = Scope}) ->
 
 %% Before the pattern is set, tells the tracer for which calls the VM will report
 %% the ends. If the tracer's table has no room for a function, there is no bound
-%% for its calls, and a note in the log says that from now on the marks of calls
-%% have no meaning.
+%% for its calls. In this case a note in the log says that from now on the marks of
+%% calls (the VM will report the end) have no meaning.
 tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
     case inviso_ends:of_spec(MS) of
         none when not Known ->

@@ -43,7 +43,7 @@ known() ->
      {bif_two_sessions, [{"15.0", "16.2"}], told,
       "clearing a pattern on a BIF in one session clears it in all"}].
 
-%% @doc Returns true if this VM has a known defect.
+%% @doc Returns true if this VM has the known defect with this name.
 -spec affected(atom()) -> boolean().
 affected(Name) ->
     {Name, Ranges, _, _} = lists:keyfind(Name, 1, known()),

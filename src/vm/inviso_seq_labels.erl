@@ -26,7 +26,7 @@ check(MS) ->
         [Label | _] -> {error, {unsafe_label, Label, text(Label)}}
     end.
 
-%% @doc Returns true if a match spec can set this label.
+%% @doc Returns true if a match spec can safely set this label.
 -spec is_safe(term()) -> boolean().
 is_safe(Label) when is_atom(Label) -> true;
 is_safe(Label) -> is_integer(Label) andalso erts_debug:flat_size(Label) =:= 0.

@@ -67,6 +67,6 @@
 %% killed, unless its successor is running.
 -callback server_gone() -> ok.
 
-%% Explains an error reason and says what to do instead. Returns `none' if the
-%% reason is not known.
+%% Explains an error reason and says what the user can do instead. Returns
+%% `none' if the reason is not known.
 -callback explain(term()) -> none | iolist().

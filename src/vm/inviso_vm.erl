@@ -64,9 +64,9 @@ infrastructure() ->
                            global_name_server, global_group],
                   P <- [whereis(Name)], is_pid(P)],
     Controllers = [C || {_, C} <- erlang:system_info(dist_ctrl), is_pid(C)],
-    %% net_kernel is linked to the ticker and the acceptors, and the controller of
-    %% a connection to the connection's reader. Linked supervisors are included
-    %% too, but they send no messages.
+    %% net_kernel is linked to the ticker and the acceptors. The controller of a
+    %% connection is linked to the connection's reader. Linked supervisors are
+    %% included too, but they send no messages.
     Linked = [P || C <- [whereis(net_kernel) | Controllers], is_pid(C),
                    {links, Ls} <- [process_info(C, links)],
                    P <- Ls, is_pid(P), node(P) =:= node()],

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Tests of arming. A plan is reported before anything is set. Patterns are set
-%% before flags. Some processes are never traced. Disarming clears everything.
-%% Each case runs on its own node.
+%% Tests of arming, which sets the patterns and flags of a session in steps. A plan is reported
+%% before anything is set. Patterns are set before flags. Some processes are never traced. Disarming
+%% clears everything. Each case runs on its own node.
 -module(inviso_arm_SUITE).
 
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
@@ -621,8 +621,8 @@ counters_count(Config) ->
     end).
 
 %% Two sessions trace the same function, each with a match spec of 20 clauses. The guards of these
-%% clauses may fail. So the engine would need one clause for each combination of their clauses,
-%% which is more than its limit.
+%% clauses may fail. So the engine would need one clause for each pair of a clause of one session
+%% and a clause of the other. That is more than its limit.
 what_the_engine_cannot_do_is_refused(Config) ->
     on(Config, fun() ->
         Spec = fun(From, To) ->

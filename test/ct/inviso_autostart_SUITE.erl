@@ -173,8 +173,8 @@ a_release_traced_from_its_first_application(Config) ->
     Priv = call(N, code, priv_dir, [inviso]),
     Priv = unicode:characters_to_list(call(N, inviso_tracer, dir, [])),
     {ok, [{repeat, 0} | _]} = file:consult(Conf),
-    %% A runtime component that autostart has started can be adopted like any
-    %% other.
+    %% A control component can adopt (take over) a runtime component that autostart has started,
+    %% like any other.
     {ok, _} = call(N, inviso, start, []),
     #{name := Node} = N,
     {ok, [{Node, {ok, {adopted, tracing, running, default_tag}}}]} =
@@ -373,7 +373,7 @@ repeat_counts_down_before_anything(Config) ->
     Start(),
     true = filelib:is_file(Seen),
     ok = file:delete(Seen),
-    %% If the counter cannot be written, nothing starts.
+    %% If the counter `repeat' cannot be written to the file, nothing starts.
     write(Conf, [{repeat, 5}, {mfa, {file, copy, [Conf, Seen]}}]),
     ok = filelib:ensure_dir(Conf ++ ".new/x"),
     {error, {Conf, eexist}} =

@@ -411,8 +411,8 @@ filters_in_the_node(Config) ->
      #{<<"return">> := <<"{error,", _/binary>>},
      #{<<"return">> := <<"{error,", _/binary>>}] = ?LIB:json(Errors).
 
-%% A live trace and a recording run at the same time. A call whose beginning and end are in the live
-%% trace and in the recording is the same in the live trace as in the recording.
+%% A live trace and a recording run at the same time. If the live trace and the recording both have
+%% the beginning and the end of a call, the call must be the same in both.
 live_and_recorded(Config) ->
     Node = a_shop(Config),
     Self = self(),
@@ -534,9 +534,9 @@ names_of_spawned_processes(Config) ->
     [] = [<<"clerk">>, <<"gen_event:init/1">>, <<"inviso_calls_work:init/1">>,
           <<"lists:last/1">>, <<"lists:max/1">>] -- Names.
 
-%% If a process ran before the trace, its label or the function that it runs is
-%% shown as its name. A live trace shows this name only some time after the
-%% first event; a recording shows it in all events.
+%% If a process was started before the trace, its label or the function that it runs is shown as its
+%% name. A live trace shows this name only some time after the first event; a recording shows it in
+%% all events.
 names_of_unregistered_processes(Config) ->
     Node = a_node(Config),
     _ = ?NODE:call(Node, erlang, spawn, [?WORK, clerk, []]),

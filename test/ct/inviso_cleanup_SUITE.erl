@@ -147,7 +147,8 @@ every_residue_is_seen(Config) ->
     session_residue(Node),
     library_residue(Node).
 
-%% Makes the residue, checks that the footprint shows it, and removes it.
+%% Makes the residue (a thing that inviso could leave on the node), checks that the node's footprint
+%% shows it, and removes it.
 residue(Node, {Do, Key, Undo}, Before) ->
     _ = ?NODE:eval(Node, Do),
     found(Before, Node, Key),
@@ -181,7 +182,8 @@ code_residue(Node) ->
     _ = ?NODE:call(Node, code, purge, [inviso_x]),
     [] = inviso_footprint:left(Before, Node, ?SOON_MS).
 
-%% Checks that the footprint shows a file in a directory that all users share.
+%% Checks that the node's footprint (what is on the node and its machine) shows a file in a
+%% directory that all users share.
 file_residue(#{uid := Uid} = Node) when Uid >= 300000 ->
     Before = inviso_footprint:of_node(Node),
     Dir = "/var/tmp/inviso-" ++ integer_to_list(Uid),
@@ -215,7 +217,8 @@ session_residue(Node) ->
             [] = inviso_footprint:left(Before, Node, ?SOON_MS)
     end.
 
-%% Checks that the footprint shows a library that stays mapped in the VM.
+%% Checks that the node's footprint (what is on the node) shows a library that stays mapped in the
+%% VM.
 library_residue(Node) ->
     Before = inviso_footprint:of_node(Node),
     _ = ?NODE:call(Node, code, ensure_loaded, [crypto]),
@@ -250,7 +253,7 @@ ends_by_itself_every_kind(Config) ->
          #{status := Status, err := Err} =
              ?LIB:run(command(Config, Node),
                       ["trace", "-n", Name, "--for", "700ms" | Args]),
-         %% On a slow machine the 700 ms may end before everything is armed.
+         %% On a slow machine the 700 ms may end before all patterns and flags are set.
          true = lists:member(Status, [0, 5, 7])
              orelse binary:match(Err, <<"before everything was armed">>) =/= nomatch,
          clean(Before, Node, ?SOON_MS)
@@ -320,7 +323,8 @@ shows(Cmd) ->
     ?LIB:ended(Cmd) andalso error({ended, ?LIB:wait(Cmd, 1000)}),
     binary:match(?LIB:out(Cmd), <<"lists:seq">>) =/= nomatch.
 
-%% Starts a trace of many functions, and waits until some of them are armed.
+%% Starts a trace of many functions, and waits until inviso's code is on the node. At this time the
+%% session sets the patterns, or soon will.
 arming(Config, #{name := Name} = Node) ->
     Mods = [M || M <- ?NODE:call(Node, erlang, loaded, []),
                  stdlib(Node, M)],
@@ -547,8 +551,8 @@ two_leave(Config) ->
     clean(Before, Node, ?SOON_MS).
 
 %% The guard is killed while the command's request to leave is in its mailbox. The command must wait
-%% until the guard's heir has cleaned up. If the guard handled the request before it was suspended,
-%% the test tries again on a new node.
+%% until the guard's heir (the process that replaces the guard) has cleaned up. If the guard handled
+%% the request before it was suspended, the test tries again on a new node.
 guard_is_killed_meanwhile(Config) ->
     {Node, Before, Cmd} = guard_killed_while_left(Config, 5),
     timer:sleep(1000),

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc What suites share that run the command on a stock node: the node and a
-%% directory of each case, modules that the node loads, and looks at outputs. Config
-%% has `base', `node' and `dir'.
+%% @doc Common code of suites that run the command on a stock node: starts a node and makes a
+%% directory for each case, loads modules on the node, and checks outputs. Config has `base', `node'
+%% and `dir'.
 -module(inviso_command_case).
 
 -include_lib("common_test/include/ct.hrl").

@@ -369,8 +369,8 @@ suspend_and_cancel_suspension(Config) ->
         inviso(N1, get_status, []),
     _ = call(N2, ordsets, union, [[], [1]]),
     {ok, [{Node2, ok}]} = inviso(N1, cancel_suspension, [[Node2]]),
-    %% The node runs again, but only flags and patterns that are set after the
-    %% suspension have an effect.
+    %% The node traces again, but the suspension has cleared its flags and meta patterns, so they
+    %% must be set again.
     _ = call(N2, ordsets, union, [[], [2]]),
     {ok, [{Node2, {{ok, 1}, {ok, 1}}}]} = inviso(N1, tpm_localnames, [[Node2]]),
     {ok, _} = inviso(N1, tf, [[Node2], all, [call]]),

@@ -102,8 +102,8 @@ footprints(Nodes) ->
                end) || N <- Nodes],
     [inviso_footprint:of_node(N) || N <- Nodes].
 
-%% @doc Returns what is on the node now and was not in its footprint Before. Waits up to a minute
-%% until this is nothing.
+%% @doc Returns the things on the node that were not in its footprint Before. Waits up to a minute
+%% until there are none.
 left(Before, Node) ->
     inviso_command_lib:until_same(
       fun() ->

@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc What babeltrace2 reads in a directory of `inviso merge --format ctf'.
+%% @doc Reads a directory of `inviso merge --format ctf' with babeltrace2.
 -module(inviso_ctf).
 
 -export([read/2]).
@@ -8,8 +8,8 @@
 
 -type event() :: #{binary() => binary() | integer()}.
 
-%% @doc Returns the events and how many babeltrace2 says are lost. An event has its
-%% fields, its class and its time. File is written.
+%% @doc Returns the events, and the number of lost events that babeltrace2 reports. An event has its
+%% fields, its class and its time. The text that babeltrace2 prints is written to File.
 -spec read(file:filename(), file:filename()) -> {[event()], non_neg_integer()} | {skip, string()}.
 read(Dir, File) ->
     case os:find_executable("babeltrace2") of

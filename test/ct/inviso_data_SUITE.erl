@@ -371,8 +371,8 @@ bytes_that_wait(Config) ->
              {ok, _} = inviso(N1, tpl, [[Node2], ?PROBE, traced, 1, []]),
              {ok, _} = inviso(N1, tf, [[Node2], worker, [call]]),
              ok = call(N2, ?PROBE, with_large, [Kind, 30]),
-             %% There was not enough credit for all large events, but there is for these small
-             %% events.
+             %% There was not enough credit (permitted bytes of waiting events) for all large
+             %% events, but there is for these small events.
              ok = call(N2, ?PROBE, work, [1, 10]),
              ok = call(N2, ?PROBE, open_gate, []),
              stopped(N1),

@@ -214,8 +214,8 @@ a_recursion(Config) ->
     #{<<"duration_ns">> := Total} = lists:last(Ended),
     #{<<"open">> := 0} = decided(Sum).
 
-%% If a process dies in a call, the call is counted as unended soon afterwards. If the session also
-%% records exits, the call is recorded with the exit.
+%% If a process dies in a call, the call is counted under `unended' soon afterwards. If the session
+%% also records exits, the call is recorded with the exit.
 processes_die(Config) ->
     [{[], Sum, _}] =
         recorded(Config, [{"dead", [?W "rest/1 -> slow(10s)"]}],
@@ -242,14 +242,14 @@ processes_die(Config) ->
     true = lists:member({length(Killed), Unended}, [{100, 0}, {0, 100}]),
     [] = [E || #{<<"end">> := End} = E <- Killed, End =/= <<"exception">>].
 
-%% Returns a count from the status of the session. Only one session on the node has the rule slow or
-%% failed.
+%% Returns a count of the calls with the rule slow or failed, from the status of their session. Only
+%% one session on the node has such a rule.
 counted(Config, Key) ->
     #{status := 0, out := Out} = on_node(Config, ["status", "--json"]),
     [#{<<"sessions">> := Sessions}] = ?LIB:json(Out),
     hd([maps:get(atom_to_binary(Key), D) || #{<<"decided">> := D} <- Sessions]).
 
-%% A call of a function without such a rule does not count as open.
+%% A call of a function without the rule slow or failed does not count as open.
 a_call_that_hangs(Config) ->
     Node = ?config(node, Config),
     [{[#{<<"function">> := <<"hangs">>}], Sum, _}] =
@@ -310,8 +310,8 @@ without_arguments(Config) ->
 %% Long arguments need several blocks of memory. They are cut at the same limit as in a recording of
 %% all calls.
 long_arguments(Config) ->
-    %% After a call with large arguments, a call without arguments in the same thread is still
-    %% recorded as whole.
+    %% After a call with large arguments, a call without arguments in the same thread must not count
+    %% as a call whose arguments found no room (`without_args').
     [{Empty, EmptySum, _}] =
         recorded(Config, [{"empty", [?W "take/1 -> slow(0us)",
                                      ?W "none/0 -> slow(0us)"]}],
@@ -349,7 +349,8 @@ a_filter(Config) ->
     [100, 90, 80, 70, 60, 50, 40, 30, 20, 10]
         = [binary_to_integer(A) || #{<<"args">> := [A]} <- Whole],
     #{<<"forgotten">> := 0} = decided(Sum),
-    %% If the filter leaves out the exit of a process, the process's open calls count as unended.
+    %% If the filter leaves out the exit of a process, the process's open calls are counted under
+    %% `unended'.
     [{[], ExitSum, _}] =
         recorded(Config,
                  [{"exits", ["procs", "--filter", ?W "rest(N) when N =< 40",
@@ -375,8 +376,8 @@ the_bound_on_open_calls(Config) ->
                  end),
     #{<<"open">> := 0, <<"unended">> := 0, <<"unkept">> := Unkept} =
         decided(Sum),
-    %% These are the 2 calls of the process that waits, and the calls of the process that reached
-    %% the bound of 100.
+    %% Unkept counts the 2 calls of the process that waits, and the calls of the process that
+    %% reached the bound of 100.
     true = Unkept >= 2 + 100.
 
 %% A match spec can suppress the event of a call and still ask for its end. This end must not be

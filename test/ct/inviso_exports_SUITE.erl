@@ -232,8 +232,7 @@ spans_are_the_calls(Config) ->
          identified(Spans)
      end || {Logs, Options} <- inputs(Config)],
     Spans = spans(?config(logs, Config), []),
-    %% Each span has the parent that it names, and the parent's time contains
-    %% the span's.
+    %% The parent that a span names must exist, and the parent's time must contain the span's time.
     ById = maps:from_list([{{T, I}, S} || #{<<"traceId">> := T, <<"spanId">> := I} = S <- Spans]),
     Inner = [{S, maps:get({T, P}, ById)}
              || #{<<"parentSpanId">> := P, <<"traceId">> := T,
@@ -402,9 +401,9 @@ without_dash(Text) -> Text.
 %%---------------------------------------------------------------------------
 %% All formats
 
-%% The same recordings, whole and damaged, through every format of --help: all
-%% read the same number of events, report the same losses, and write what their
-%% readers count.
+%% Writes the same recordings, whole and damaged, in every format that --help lists. For all
+%% formats, the command reports the same number of events and the same losses, and the readers find
+%% what the command reports.
 all_formats_agree(Config) ->
     Lost = [begin
                 #{lost := N} = inviso_formats:agree(Config, Logs, []),
@@ -413,7 +412,8 @@ all_formats_agree(Config) ->
     true = lists:max(Lost) > 0.
 
 a_full_disk_leaves_no_file(Config) ->
-    %% Profiles of many functions do not fit, either.
+    %% The log calls.log has so many functions that even a profile exceeds the limit on the size of
+    %% files.
     Many = filename:join(os:getenv("INVISO_ROOT", "."), "test/golden/calls.log"),
     Logs = [["'", L, "' "] || L <- [Many | ?config(logs, Config)]],
     Dir = ?LIB:dir(Config),

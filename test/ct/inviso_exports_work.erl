@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc What is recorded for inviso_exports_SUITE, on a node of its own: events of
-%% all kinds, with names and terms that could leave their place in a format.
+%% @doc Makes the recordings of inviso_exports_SUITE, on separate nodes: events of all kinds, with
+%% names and terms that have characters with a special meaning in output formats.
 -module(inviso_exports_work).
 
 -export([open/2, hostile/0, record/2, play/1, stop/0]).

@@ -255,7 +255,8 @@ node_halts(Config) ->
     {Numbers, _} = ended(Log, Log, vm),
     Numbers = lists:seq(1, 20000).
 
-%% A port program that does not read must not keep the node from halting.
+%% The spooler is a port program of the node. Even if it is stopped, so that it does not read its
+%% input, the node must halt.
 node_halts_with_a_stopped_spooler(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {Peer, Os, Spooler} = node(Log, #{}),

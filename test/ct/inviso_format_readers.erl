@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc A reader for each format of `inviso merge': what the file has, as the real
-%% program for the format reads it, if this machine has one. A reader returns those
-%% of these facts that its format has:
+%% @doc A reader for each format of `inviso merge'. If this machine has the usual program for a
+%% format, this program reads the file. A reader returns those of the following facts that its
+%% format has:
 %%
 %% summary, status         what the command says
 %% events, lost, dropped   events, losses, losses with events after a limit
@@ -36,12 +36,14 @@ read(Format, Config, Logs, Options) ->
                    status => without_requests(Format, Status)},
             binary:match(Said, <<" of stacks are not shown">>)).
 
-%% Formats of requests select nothing if there is no request.
+%% If there is no request, formats of requests select nothing, and the command's status is 5.
+%% Returns 0 then, as for other formats.
 without_requests(Format, 5) when Format =:= "mermaid"; Format =:= "shiviz";
                                  Format =:= "sequence" -> 0;
 without_requests(_, Status) -> Status.
 
-%% Other formats do not have the time of samples.
+%% If samples of stacks are not shown in a format, the format does not have their time, so the times
+%% are not compared.
 sampled(Facts, nomatch) -> Facts;
 sampled(Facts, _) -> maps:without([ns, timed], Facts).
 
@@ -150,7 +152,7 @@ of_text("otlp-proto", File, Bin) ->
 %% Profiles
 
 of_text("folded", _, Bin) ->
-    %% A name has no semicolon. The time is after the last space.
+    %% The name of a function contains no semicolon. The time is after the last space of the line.
     timed([begin
                {match, [Path, N]} = re:run(L, "^(.*) ([0-9]+)$",
                                            [{capture, all_but_first, binary}]),
@@ -290,13 +292,13 @@ names(Texts) ->
                      _ -> T
                  end || T <- Texts]).
 
-%% Erlang's own scanner reads what was printed.
+%% Reads a printed text with Erlang's own scanner.
 scan(Text) ->
     {ok, Tokens, _} = erl_scan:string(unicode:characters_to_list(Text)),
     Tokens.
 
-%% Reads a function in Erlang's syntax, or a usual one in Elixir's syntax. A frame that is
-%% no function stays a text.
+%% Reads a function in Erlang's syntax, or in Elixir's syntax if it needs no quotes there. Returns
+%% other frames as text.
 mfa(Text) ->
     case erl_scan:string(unicode:characters_to_list(Text)) of
         {ok, [{atom, _, M}, {':', _}, {atom, _, F}, {'/', _}, {integer, _, A}], _} -> {M, F, A};
@@ -368,7 +370,7 @@ protoc(Proto, Message, File) ->
             inviso_proto:protoc(filename:dirname(Path), Proto, Message, File)
     end.
 
-%% Returns the facts of spans, of each of which the attributes are given.
+%% Returns the facts that the spans have. All has the attributes of each span.
 spans(All) ->
     Calls = [S || #{<<"code.function.name">> := _} = S <- All],
     #{ended => length(Calls), self_ns => lists:sum([N || #{<<"erlang.self_ns">> := N} <- Calls]),
@@ -403,7 +405,8 @@ varints(Bin) ->
 varint(<<1:1, B:7, Rest/binary>>, Shift, N) -> varint(Rest, Shift + 7, N bor (B bsl Shift));
 varint(<<0:1, B:7, Rest/binary>>, Shift, N) -> {N bor (B bsl Shift), Rest}.
 
-%% The cost after the name of a function is its own. A name is written once.
+%% The line after the name of a function has the function's own cost. Each name is written only
+%% once, with a number; later lines have only the number.
 callgrind([<<"fn=", Name/binary>>, Costs | Rest], _, Names0) ->
     {Number, Names} = numbered(Name, Names0),
     [<<"0">>, Ns, _] = binary:split(Costs, <<" ">>, [global]),

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc All formats of `inviso merge' with the same logs: they have the same events and
-%% losses. inviso_format_readers reads what they write.
+%% @doc Compares all formats of `inviso merge' for the same logs: they must have the same events and
+%% losses. inviso_format_readers reads the formats.
 -module(inviso_formats).
 
 -export([all/0, agree/3]).
@@ -24,9 +24,9 @@ is_here(Name) when Name =:= <<"sqlite">>; Name =:= <<"parquet">> ->
 is_here(_) ->
     true.
 
-%% @doc Reads the output of each format with a reader for it, and checks that what it
-%% has is what JSON has, and so are what the command says and its exit status. Returns
-%% what JSON has.
+%% @doc Writes and reads the logs in each format. Checks that the reader finds the same facts as in
+%% JSON, and that the command's summary and exit status are the same as for JSON. Returns the facts
+%% in JSON.
 -spec agree([tuple()], [file:filename()], [string()]) -> map().
 agree(Config, Logs, Options) ->
     Read = fun(Format) ->
@@ -44,17 +44,18 @@ agree(Config, Logs, Options) ->
                 Json, all() -- ["json"]),
     Json.
 
-%% What JSON does not have is compared with the first format that has it.
+%% A fact that JSON does not have is compared with the first format that has it.
 compare(Format, Found, Facts) ->
     [] = [{Format, Key, missing(maps:get(Key, Facts), Value), missing(Value, maps:get(Key, Facts))}
           || {Key, Value} <- maps:to_list(Found), is_map_key(Key, Facts),
              maps:get(Key, Facts) =/= Value],
     maps:merge(Found, Facts).
 
-%% Formats print the same term in different ways, and a name can be known later.
+%% Removes the texts, which may differ: formats print the same term in different ways, and some
+%% formats write an event before the name of its process is known.
 without_texts(Facts) ->
     maps:without([args, names], Facts).
 
-%% Common Test takes minutes to print large terms.
+%% Returns at most three elements, because Common Test takes minutes to print large terms.
 missing(These, Those) when is_list(These) -> lists:sublist(These -- Those, 3);
 missing(This, _) -> This.

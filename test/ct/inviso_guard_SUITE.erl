@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The guard, called as the command calls it: clients attach to a node without
-%% inviso, share the node, and leave it as it was.
+%% The guard, the process that keeps inviso's code on a node while clients need it, called as the
+%% command calls it: clients attach to a node without inviso, share the node, and leave it as it
+%% was.
 -module(inviso_guard_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -143,7 +144,7 @@ clients_share_what_is_there(Config) ->
     {ok, #{guard := Guard, dir := Dir, files := []}} =
         on(Second, fun() -> attach(Node, #{owner => <<"second">>}) end),
     {ok, [<<"first">>, <<"second">>]} = ask(Guard, clients),
-    %% A client that leaves a second time changes nothing.
+    %% If a client leaves a second time, nothing changes.
     {ok, #{files := []}} = attach(Node, #{owner => <<"first">>}),
     {others, [<<"second">>]} = leave(Guard),
     {others, [<<"second">>]} = leave(Guard),
@@ -162,7 +163,8 @@ another_build_is_refused_with_the_owners_names(Config) ->
     {error, usage, _} = ask_attach(Node, #{protocol => 99}),
     gone = leave(Guard),
     is_clean(?config(before, Config)),
-    %% When the code is removed, another build can attach.
+    %% When the code on the node is removed, a client of another build (version) of inviso can
+    %% attach.
     {ok, #{guard := Next}} = ask_attach(Node, #{build => <<"other">>,
                                                 want => code}),
     gone = leave(Next),
@@ -269,7 +271,8 @@ staying_processes_have_rows(Config) ->
     wait_until(fun() -> Row(A) andalso Row(B) end),
     true = call(Node, erlang, exit, [A, kill]),
     wait_until(fun() -> not Row(A) end),
-    %% When the guard is killed, the heir gets the rows that are left.
+    %% When the guard is killed, its heir (the process that replaces it) gets the rows that are
+    %% left.
     Heir = ets(Node, heir),
     true = call(Node, erlang, exit, [Guard, kill]),
     wait_until(fun() -> call(Node, erlang, whereis, [inviso_guard]) =:= Heir
@@ -310,7 +313,7 @@ when_guard_and_heir_are_killed_the_next_cleans_up(Config) ->
     wait_until(fun() -> call(Node, ets, whereis, [inviso_guard]) =:= undefined
                end),
     true = is_loaded(Node),
-    %% The next client may have any build.
+    %% The next client may be of any build (version) of inviso.
     {ok, #{guard := Next}} = ask_attach(Node, #{build => <<"other">>}),
     gone = leave(Next),
     wait_until(fun() -> not is_loaded(Node) end).
@@ -673,7 +676,7 @@ all_code_of_a_killed_guard_is_purged(Config) ->
     gone = leave(Next),
     wait_until(fun() -> not is_loaded(Node) end).
 
-%% Kills the guard together with its heir.
+%% Kills the guard together with its heir, the process that would replace it.
 kill_guard(Node, Guard) ->
     {monitors, [{process, Heir}]} =
         call(Node, erlang, process_info, [Guard, monitors]),
@@ -701,7 +704,8 @@ of_command() ->
 
 %% --- other versions ----------------------------------------------------------
 
-%% The module of this guard lacks the function that the loader calls.
+%% The guard on this node has code of another version: its module inviso_tracer lacks the function
+%% that a client calls.
 an_older_guard_is_refused(Config) ->
     Node = ?config(node, Config),
     {ok, inviso_tracer, Beam} =

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Names and terms that could leave their place in a format, in every format: its
-%% reader finds all events, and every name and term unchanged.
+%% @doc Names and terms with characters that have a special meaning in an output format. In every
+%% format, the format's reader must find all events, and every name and term unchanged.
 -module(inviso_hostile_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -33,7 +33,7 @@ recorded(Config) ->
 
 end_per_suite(_Config) -> ok.
 
-%% What JSON has is what was called, and the other formats have the same.
+%% JSON has exactly the functions that were called, and the other formats have the same functions.
 formats_have_all_names(Config) ->
     Names = ?WORK:names(),
     Functions = lists:usort([{F, F, 1} || N <- Names, F <- [?WORK:function(N)]]),
@@ -41,7 +41,7 @@ formats_have_all_names(Config) ->
     Calls = 2 * Requests,
     #{functions := Functions, timed := Functions, calls := Calls, ended := Calls,
       requests := Requests, lost := 0} = inviso_formats:agree(Config, [?config(log, Config)], []),
-    %% A name of a process is not known if its text is longer than 255 bytes.
+    %% If the name of a process has a text of more than 255 bytes, the log does not have the name.
     Sorted = lists:usort([N || N <- Names, iolist_size(io_lib:format("~w", [N])) =< 255]),
     true = length(Sorted) =:= length(Names) - 3,
     Read = [{F, Found} || {F, #{names := Found}} <- read(Config)],
@@ -49,7 +49,8 @@ formats_have_all_names(Config) ->
     [] = [{F, Sorted -- Found, Found -- Sorted} || {F, Found} <- Read, Found =/= Sorted],
     true = lists:keymember("json", 1, Read).
 
-%% Erlang's parser makes of what each format has printed the arguments of each call.
+%% If Erlang's parser reads the arguments that a format has printed, the result must be the
+%% arguments of the calls.
 formats_have_all_terms(Config) ->
     Terms = lists:sort([[T] || N <- ?WORK:names(), Term <- [?WORK:term(N)],
                                T <- [Term, {fail, Term}]]),
@@ -71,7 +72,7 @@ parsed(Text) ->
         {ok, Args} -> Args
     end.
 
-%% pprof shows the names as they were written, and does not take them for names of C++.
+%% The program pprof shows the names as they were written, and does not treat them as names of C++.
 pprof_has_all_names(Config) ->
     Dir = ?LIB:dir(Config),
     Build = filename:join(os:getenv("INVISO_ROOT", "."), "test/build-pprof"),
@@ -92,14 +93,14 @@ pprof_has_all_names(Config, Dir) ->
     Names = lists:sort([{F, F} || N <- ?WORK:names(), F <- [?WORK:function(N)]]),
     {[], []} = {Names -- Named, Named -- Names}.
 
-%% A name is followed by its file, which is the module, and the line.
+%% After the name of a function, pprof prints its file, which is the module, and its line.
 named(Place) ->
     {ok, [{atom, _, M}, {':', _}, {atom, _, F}, {'/', _}, {integer, _, 1},
           {atom, _, M}, {':', _}, {integer, _, 0}], _} =
         erl_scan:string(unicode:characters_to_list(Place)),
     {M, F}.
 
-%% In a browser the pages show the names as text, and run no script of theirs.
+%% In a browser, the pages show the names as text, and no script in a name runs.
 pages_in_a_browser(Config) ->
     case os:find_executable("chromium") of
         false -> {skip, "no chromium"};
@@ -112,14 +113,15 @@ pages_in_a_browser(Config, Chromium) ->
          File = ?LIB:name(Config, Name),
          {0, _} = ?LIB:command("inviso", Command ++ ["-q", "-o", File, Log]),
          Dom = inviso_browser:dom(Config, Chromium, File),
-         %% Where a script ends, its text ends.
+         %% A browser ends a script at the first end tag. So this removes exactly the scripts.
          Shown = re:replace(Dom, "<script.*?</script>", "", [dotall, global, {return, binary}]),
          {Name, {match, _}} = {Name, re:run(Shown, Ready)},
          {Name, {match, _}} = {Name, re:run(Shown, "'&lt;/title&gt;&lt;b&gt;'")},
          {Name, nomatch} = {Name, re:run(Shown, "<b>'|<!--'")}
      end || {Name, Command, Ready} <- pages(length(?WORK:names()))].
 
-%% The pages, and what they show if their scripts have run.
+%% Returns {File, Command, Pattern} for each page. The pattern matches a page whose scripts have
+%% run.
 pages(Names) ->
     Count = integer_to_list(2 * Names),
     [{"report.html", ["report"], ["<b>", Count, "</b><span>calls</span>"]},

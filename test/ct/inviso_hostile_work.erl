@@ -1,12 +1,12 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc What is recorded for inviso_hostile_SUITE, on a node of its own. Each text of
-%% texts/0 is the name of a module, of its function and of a process, and is in the
-%% terms of a call, of a message and of a request.
+%% @doc Makes the recording of inviso_hostile_SUITE, on a separate node. Each text of texts/0 is the
+%% name of a module, of its function and of a process, and is also in the terms of a call, of a
+%% message and of a request.
 -module(inviso_hostile_work).
 
 -export([names/0, function/1, term/1, play/1]).
 
-%% Texts that have a meaning in some format, or in what reads it.
+%% Texts that have a special meaning in an output format, or in a program that reads it.
 texts() ->
     ["", " ", "'", "\"", "\\", "\\\"", "a'b\"c\\", "</script>", "</title><b>", "<!--", "-->",
      "]]>", "<![CDATA[", "&amp;&#0;", "a\0b", "\0", "\n", "a\r\nb", "\t\b\f\v\e[1m", "\x7f\x85",
@@ -21,8 +21,8 @@ texts() ->
 names() ->
     [list_to_atom(T) || T <- texts() ++ [lists:duplicate(255, C) || C <- [$x, $", 0, 16#10ffff]]].
 
-%% @doc The name of a function, and of its module: the code of a module has at most 255
-%% bytes of an atom.
+%% @doc Returns the name of a function and of its module, for a hostile name. In the code of a
+%% module, an atom has at most 255 bytes, so longer names are shortened.
 -spec function(atom()) -> atom().
 function(Name) ->
     case byte_size(atom_to_binary(Name)) =< 255 of
@@ -30,7 +30,8 @@ function(Name) ->
         false -> list_to_atom(lists:sublist(atom_to_list(Name), 63))
     end.
 
-%% @doc The term that each call and message of this name has.
+%% @doc Returns a term that has the name in several forms. It is in each call and message for this
+%% name.
 -spec term(atom()) -> term().
 term(Name) ->
     Text = atom_to_list(Name),
@@ -38,7 +39,7 @@ term(Name) ->
     {Name, Text, Utf8, <<16#ff, 16#c0, 16#80, Utf8/binary, 16#ed, 16#a0, 16#80, 16#f5>>,
      #{Name => [Name | Name], Utf8 => {}}, [0, 255 | Utf8]}.
 
-%% @doc Records what play/2 does with each name. Returns the counts of the tracer.
+%% @doc Records what played/2 does with each name. Returns the counts of the tracer.
 -spec play(file:filename()) -> {ok, map()}.
 play(Log) ->
     %% No term is cut.
@@ -51,8 +52,7 @@ play(Log) ->
     Tracer = seq_trace:set_system_tracer(false),
     inviso_tracer:close(Tracer).
 
-%% A process with the name calls the function twice, and asks a server within a
-%% request.
+%% A process registers the name, calls the function twice, and asks a server in a sequential trace.
 played(Name, Tracer) ->
     Function = function(Name),
     load(Function),
@@ -77,9 +77,8 @@ work(Name, F, Server) ->
     receive {answer, Term} -> ok end,
     seq_trace:set_token([]).
 
-%% Loads Name:Name(X), which returns X, or fails with it if X is {fail, _}. The
-%% compiler refuses some names of modules, but a module can get any name after the
-%% check.
+%% Loads Name:Name(X), which returns X, or fails with the error X if X is {fail, _}. The compiler
+%% refuses some names of modules, so the module gets its name after the compiler's check.
 load(Name) ->
     Forms = [{attribute, 1, module, any},
              {attribute, 1, export, [{Name, 1}]},

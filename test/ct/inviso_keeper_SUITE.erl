@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The keeper of a tracer when other parts fail: spoolers die at bad moments,
-%% shared memory is overwritten, libraries disappear.
+%% The keeper of a tracer (the process that starts the spooler and takes clock anchors) when other
+%% parts fail: spoolers die at bad moments, shared memory is overwritten, libraries disappear.
 -module(inviso_keeper_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -256,9 +256,9 @@ scribbled_ring_does_not_hurt_the_node(Config) ->
     pong = ?LIB:call(Peer, erlang, apply, [fun erlang:hd/1, [[pong]]]),
     ?LIB:node_stop(Peer).
 
-%% At the depth limit, a list is shown only with its number of elements. The tracer counts at most a
-%% fixed number of elements for each event. So only the first few of the 500 lists are shown with
-%% their number.
+%% Of a list below the depth limit, only the number of elements is recorded. To find this number,
+%% the tracer looks at no more than a fixed number of elements for each event. So only the first few
+%% of the 500 lists are shown with their number.
 looks_are_bounded(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{max_depth => 3, max_term_bytes => 8192}),
@@ -382,8 +382,8 @@ jump(Config, Preload, Seconds) ->
     ok = ?LIB:between(LateFrom - Slack, Late, LateTo + Slack),
     [true = Ts =:= lists:sort(Ts) || Ts <- [Early, Late]].
 
-%% The keeper is killed while a thread hangs in the keeper's tracer. The NIF
-%% waits for the thread, and meanwhile answers requests about other tracers.
+%% The keeper is killed while a thread hangs in the keeper's tracer. While inviso's NIF library
+%% waits for the thread, it still answers requests about other tracers.
 dead_keeper_holds_up_no_other_tracer(Config) ->
     preloaded(Config, "held_thread", fun(Preload) -> hold(Config, Preload) end).
 
@@ -473,8 +473,8 @@ light_spawn_has_no_arguments(Config) ->
     nomatch = binary:match(iolist_to_binary(Many), <<"secret">>),
     ?LIB:stop(Pid).
 
-%% The owner of a delivery dies before the delivery has received its first message. It may even die
-%% before the delivery has opened the tracer.
+%% A delivery sends events as messages. Its owner dies before the delivery has received its first
+%% message. It may even die before the delivery has opened the tracer.
 delivery_without_an_owner_ends(_Config) ->
     ok = inviso_tracer:load(),
     Start = fun(Owner) ->

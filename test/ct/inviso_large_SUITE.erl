@@ -150,7 +150,7 @@ record(Log, Opts, Terms) when is_map(Opts), is_integer(hd(Log)) ->
     Tracer = ?LIB:open(Log, Opts),
     Pid = ?LIB:worker(),
     ?LIB:flags(Pid, Tracer, [call]),
-    %% Flushing after each term makes its large slot free again.
+    %% Flushing after each term frees the term's large slot (the memory for one large event).
     [begin
          ok = ?LIB:run(Pid, fun() -> ?LIB:probe(T) end),
          ok = inviso_tracer:flush(Tracer)
@@ -235,8 +235,8 @@ no_free_slot(Config) ->
     ?LIB:accounted(Stats, Items, Slots + 17),
     Numbers = lists:seq(1, Slots) ++ lists:seq(1001, 1010) ++ [2001, 2002],
     Numbers = ?LIB:numbers(Items),
-    %% The losses are shown where they happened: the first between the last large event that found a
-    %% slot and the small events, and the last before the first large event after the flush.
+    %% Losses are shown in two places: between the last large event that found a slot and the small
+    %% events, and before the first large event after the flush.
     Places = [case I of
                   #{<<"lost">> := _} -> lost;
                   _ -> large(hd(?LIB:numbers([I])), Slots)
@@ -293,7 +293,8 @@ flight_recorder(Config) ->
     Lost = 50 - 2 * Slots,
     #{lost := #{overwritten := Lost}} = Stats.
 
-%% 64 threads share the large slots. Each event is recorded or counted as lost.
+%% 64 threads share the large slots, each of which has space for one large event. Each event is
+%% recorded or counted as lost.
 many_schedulers(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Peer = ?LIB:node_start(#{args => ["+S", "64:64" | ?LIB:node_args()]}),
@@ -402,7 +403,8 @@ node_is_killed(Config) ->
     Numbers = lists:seq(1, 20),
     Numbers = ?LIB:numbers(?LIB:events(Log)).
 
-%% The file with the rings also has the large slots, so `inviso recover' finds the events in them.
+%% The file with the rings also has the slots for large events, so `inviso recover' finds the events
+%% in them.
 node_and_spooler_are_killed(Config) ->
     [begin
          Dir = ?LIB:dir(Config),

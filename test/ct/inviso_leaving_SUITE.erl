@@ -70,8 +70,8 @@ kill(Node, Pids) ->
     _ = [true = call(Node, erlang, exit, [P, kill]) || P <- Pids],
     ok.
 
-%% Checks that the guard waits for Pid, which the process Slow has suspended. When Slow is killed,
-%% Pid continues and ends, and the node is clean.
+%% Checks that the guard, which removes inviso's code at the end, waits for Pid, which the process
+%% Slow has suspended. When Slow is killed, Pid continues and ends, and the node is clean.
 is_awaited(Config, Guard, {Slow, Pid}) ->
     Node = ?config(node, Config),
     ok = waits_for(Node, Guard, Pid),
@@ -128,8 +128,8 @@ an_unused_engine_ends(Config) ->
             is_clean(?config(before, Config))
     end.
 
-%% The session is killed while its keeper waits for the spooler to start. The guard must wait for
-%% this keeper.
+%% The session is killed while its keeper, the process that opens its tracer, waits for the spooler
+%% to start. The guard must wait for this keeper.
 a_keeper_that_opens_is_late(Config) ->
     #{tmp := Tmp} = Node = ?config(node, Config),
     {ok, #{guard := Guard, dir := Dir}} = attach(Node),

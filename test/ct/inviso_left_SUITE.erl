@@ -81,7 +81,8 @@ kill(#{os_pid := OsPid}) ->
 ended(OsPid) ->
     ?LIB:until(fun() -> not inviso_trace_lib:os_alive(OsPid) end, ?SOON_MS).
 
-%% Returns the paths of the library and the spooler in all places of this case.
+%% Returns the paths of the library and the spooler in all places of this case. A place is the
+%% private directory of a node for inviso's files.
 binaries(Config) ->
     in_places(Config, "{inviso_tracer.so,inviso_spool}").
 
@@ -89,7 +90,7 @@ in_places(Config, Pattern) ->
     filelib:wildcard(filename:join([?config(shared, Config), "inviso-*",
                                     Pattern])).
 
-%% Starts another node with a place of its own, traces it for a moment, and
+%% Starts another node, which has its own private directory (place), traces it for a moment, and
 %% kills it.
 another_attaches(Config) ->
     Node = a_node(Config),
@@ -108,7 +109,7 @@ no_sweep_runs(Config) ->
 
 %%---------------------------------------------------------------------------
 
-%% A sweep keeps only the finished recording and the record of its place.
+%% A sweep keeps only the finished recording, and the file that says to which VM its place belongs.
 node_dies_after_a_detached_recording(Config) ->
     Node = a_node(Config),
     recorded(Config, Node, "box"),
@@ -134,7 +135,7 @@ state(Config, Node) ->
     [S || #{<<"state">> := S} <- Sessions].
 
 %% For each step of attaching: starts a node, attaches to it up to this step, and kills the node.
-%% Then another node attaches, and sweeps what is left.
+%% Then the command attaches to another node, which sweeps (removes) what is left.
 node_dies_while_attaching(Config) ->
     Shared = ?config(shared, Config),
     Dir = ?config(priv_dir, Config),
@@ -154,7 +155,7 @@ node_dies_while_attaching(Config) ->
     [_, _ | _] = binaries(Config),
     gone = inviso_remote_lib:leave(Guard),
     swept(Config),
-    %% Only the place that has the recording remains.
+    %% Of the private directories (places), only the one with the recording remains.
     [_] = ?LIB:until(fun() -> case in_places(Config, "") of
                                   [_] = One -> One;
                                   _ -> false
@@ -188,8 +189,9 @@ steps(Products) ->
                     S = (Session(live))(Node, Guard, Files),
                     inviso_remote_lib:wait_state(S, [tracing])
             end,
-    %% Some steps do not make a node ready. They come last: when a node becomes ready, it sweeps the
-    %% places that are there, and the test needs the places of these steps.
+    %% The last four steps end before the node is ready. They come last because a node that becomes
+    %% ready removes the private directories of dead nodes, and the test still needs the directories
+    %% of these steps.
     [Ready, Session(live), Armed, Session(record),
      fun(_, _, _) -> made end, Put(1), Put(2), Put(3)].
 
@@ -229,7 +231,7 @@ stock(Dir, Shared) ->
     2 = erpc:call(maps:get(name, Node), erlang, '+', [1, 1]),
     Node.
 
-%% Kills a node at random within a second after its place appears.
+%% Kills a node at a random moment within a second after its private directory (place) appears.
 node_dies_at_any_time(Config) ->
     Rounds = inviso_test_lib:soak(2, 20),
     _ = [killed_some_time(Config, I) || I <- lists:seq(1, Rounds)],
@@ -258,8 +260,8 @@ the_interface_sweeps_too(Config) ->
     recorded(Config, Node, "box"),
     kill(Node),
     [_, _ | _] = binaries(Config),
-    %% The next node runs as the user of the test. A sweep does not touch files
-    %% of other users, so the place gets this user as owner.
+    %% The next node runs as the user of the test. A sweep (the removal of dead nodes' files) does
+    %% not touch files of other users, so the dead node's directory gets this user as owner.
     [Place] = in_places(Config, ""),
     "" = os:cmd("chown -R $(id -u) " ++ Place),
     Next = stock(filename:join(?config(priv_dir, Config), "bring"),
@@ -270,7 +272,8 @@ the_interface_sweeps_too(Config) ->
     [_] = in_places(Config, "room-*/box.log"),
     inviso_test_lib:stop_node(Next).
 
-%% A node on which inviso is installed sweeps, too. Its own place has no library and no spooler.
+%% A node on which inviso is installed also sweeps: it removes the files of dead nodes. Its own
+%% directory has no library and no spooler.
 installed_code_sweeps_too(Config) ->
     Dir = ?config(priv_dir, Config),
     First = inviso_test_lib:start_node(first, filename:join(Dir, "first")),
@@ -287,8 +290,8 @@ installed_code_sweeps_too(Config) ->
     [] = ?LIB:until_same(fun() -> in_places(Config, "") end, ?SOON_MS),
     inviso_test_lib:stop_node(Next).
 
-%% inviso is installed on the node. While it has clients, its guard holds the lock of the place's
-%% record. So a sweep from another container must not remove the place.
+%% inviso is installed on the node. While the node has clients, it holds a lock on the file `node'
+%% of its private directory (place). So a node in another container must not remove the directory.
 each_client_leaves_the_lock(Config) ->
     Dir = filename:join(?config(priv_dir, Config), "locked"),
     Node = inviso_test_lib:start_node(locked, Dir),
@@ -376,8 +379,8 @@ swept_from_a_container(Config) ->
     end.
 
 %% A node in a container and a node outside cannot see whether the other is alive, because each
-%% container numbers its processes separately. Still, no node may sweep the place of another live
-%% node.
+%% container numbers its processes separately. Still, no node may remove the private directory
+%% (place) of another live node.
 containers_share_a_directory(Config) ->
     case ?LIB:is_root() andalso ?LIB:has("unshare") of
         true -> shared(Config);
@@ -393,8 +396,8 @@ shared(Config) ->
     recorded(Config, Plain, "out"),
     Before = binaries(Config),
     true = length(Before) >= 4,
-    %% When the command attaches, each node sweeps, and finds that the other
-    %% nodes are alive.
+    %% When the command attaches, each node looks for the files of dead nodes, and must find that
+    %% the other nodes are alive.
     Other = a_node(Config, #{wrap => Unshare}),
     #{status := 0} = run(Config, Other,
                          ["trace", "--events", "3", "lists:seq/2"]),
@@ -404,7 +407,8 @@ shared(Config) ->
     no_sweep_runs(Config),
     Before = binaries(Config),
     [kill(N) || N <- [Contained, Plain]],
-    %% The node Other runs in a third container. It sweeps the places of the two killed nodes.
+    %% The node Other runs in a third container. It removes the private directories (places) of the
+    %% two killed nodes.
     #{status := 0} = run(Config, Other,
                          ["trace", "--events", "3", "lists:seq/2"]),
     swept(Config),

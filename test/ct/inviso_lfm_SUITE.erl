@@ -432,7 +432,7 @@ wrap_sets_are_sorted(_Config) ->
     ["only"] = Sort(["only"]),
     ["x", "y"] = Sort(["x", "y"]),
     [{trace_log, ["a"]}] = Sort([{trace_log, ["a"]}]),
-    %% The merger sorts the files of a wrap set in the same order.
+    %% A merge reads the files of a wrap set in the order that this function returns.
     P = self(),
     trace_file("w2", [call(P, 1)]),
     trace_file("w0", [call(P, 2)]),

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The limits of a session hold from the first pattern or flag on, even while
-%% arming hangs. The tests suspend the engine's server on OTP 25 and 26, and the
+%% The limits of a session hold from the first pattern or flag on, even while arming (setting the
+%% patterns and flags) hangs. The tests suspend the engine's server on OTP 25 and 26, and the
 %% session itself on later releases.
 -module(inviso_limits_SUITE).
 
@@ -52,7 +52,7 @@ init_per_testcase(Case, Config) ->
                    "true = register(last, spawn(Idle)), ok.", [{'N', idle()}]),
     [{node, Node}, {dir, Dir} | Config].
 
-%% Returns a number of processes for which arming takes several steps of 8 ms.
+%% Returns a number of processes so large that setting their flags takes several steps of 8 ms.
 idle() ->
     case inviso_vm:has_sessions() of
         true -> 80000;
@@ -97,17 +97,16 @@ events_hold_while_arming_hangs(Config) ->
                           "functions, and [0-9]+ of ") =/= nomatch],
     untraced(Node, Guard).
 
-%% Fails unless exactly one note says that a limit was reached before all
-%% processes were armed, and mentions the options --for and --procs.
+%% Fails unless exactly one note says that a limit was reached before all processes had their flags,
+%% and mentions the options --for and --procs.
 short_of_processes(#{notes := Notes}) ->
     [_] = [Note || Note <- Notes,
                    re:run(Note, "^a limit was reached before everything was armed: "
                           "1 of 1 functions, and [0-9]+ of [0-9]+ processes\\."
                           " .*--for.*--procs") =/= nomatch].
 
-%% The time limit of 1 ms usually ends before all processes are armed. On a fast
-%% machine all may be armed, because the session checks the limit only every 50
-%% ms.
+%% The time limit of 1 ms usually ends before all processes have their flags. On a fast machine all
+%% may have them, because the session checks the limit only every 50 ms.
 time_is_up_before_all_is_armed(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
@@ -144,8 +143,8 @@ time_is_up_before_anything_is_traced(Config) ->
 
 %% --- many processes ---------------------------------------------------------
 
-%% Processes start and end while the session arms. The session arms each
-%% process that exists.
+%% Processes start and end while the session sets flags. In the end each process that exists has the
+%% flags.
 all_of_many_processes_are_armed(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
@@ -189,9 +188,9 @@ a_traced_process_among_many_is_found(Config) ->
                                 []),
     gone = leave(Guard).
 
-%% To make a plan, helper processes ask for each of thousands of processes
-%% whether another tool traces it. Another session that traces new processes
-%% gets events of the helpers, so there must be few helpers.
+%% Before a session sets anything, helper processes ask for each of thousands of processes whether
+%% another tool traces it. Another session that traces new processes gets events of the helpers, so
+%% there must be few helpers.
 a_plan_is_hardly_seen_by_other_sessions(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),

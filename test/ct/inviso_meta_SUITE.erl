@@ -532,13 +532,14 @@ public_loop_data(Config) ->
     run(N1, [a, b]),
     wait_until(fun() -> length(told(N1)) =:= 2 end),
     [{publ_new, arg}, {call, _, _, _, {[], arg}}] = told(N1),
-    %% The meta tracer sends itself this message each minute.
+    %% The meta tracer sends itself the message `clean' each minute.
     clean = call(N1, erlang, send, [inviso_rt_meta, clean]),
     {ok, _, {cleaned, {[], arg}}} = state(N1),
     {publ_clean, {[], arg}} = lists:last(told(N1)),
     {ok, _} = inviso(N1, stop_tracing, []),
     {publ_remove, {cleaned, {[], arg}}} = lists:last(told(N1)),
-    %% Names are recorded although the loop data has no place for them.
+    %% The loop data (the state that the user's functions make) is no tuple here, so it has no place
+    %% for names. They are recorded all the same.
     {ok, _} = inviso(N1, init_tracing,
                      [[{trace, {file, "b.log"}},
                        {ti, {file, "b.ti", {{?P, publ_none, []}, void,
@@ -566,8 +567,8 @@ standard_loop_data(Config) ->
                   {[{a, New}], [{d, Old}]}]],
     [Other = inviso_rt_meta:clean_std_publld(Other)
      || Other <- [x, [], #{}, {}, {x, y}]],
-    %% A call of register/2 that has not returned is in the first list of the
-    %% loop data.
+    %% While a call of register/2 has not returned, it is in the first list of the loop data (the
+    %% meta tracer's state).
     {N1, _, _, _} = tracing(Config),
     {ok, _} = inviso(N1, tpm_localnames, []),
     P = self(),
@@ -617,8 +618,8 @@ ti_specifications(Config) ->
         inviso(N1, tpm_localnames, [[Node1]]),
     {ok, [{Node1, {ok, {tracing, running}}}]} =
         inviso(N1, get_status, [[Node1]]),
-    %% A link is replaced, not followed, and the new file can be read by its
-    %% owner only.
+    %% If the ti file's name is a symbolic link, the link is replaced by a new file, which only its
+    %% owner can read.
     {ok, _} = inviso(N1, stop_tracing, []),
     Ti = filename:join(maps:get(dir, N1), "c.ti"),
     ok = file:make_symlink("victim", Ti),
@@ -740,7 +741,8 @@ functions_that_crash(Config) ->
               element(1, F) =/= meta_remove_publ],
     stop(Config).
 
-%% A call function of the user sets flags and patterns on the node.
+%% The call function (the user's function that is called for each traced call) sets flags and
+%% patterns on the node.
 side_effects(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask_rt}]),
@@ -892,7 +894,7 @@ a_meta_tracer_that_dies_leaves_others(Config) ->
     wait_until(fun() -> queue(N1, Other) =:= 3 end),
     stop(Config).
 
-%% Opens a scope with a meta pattern, and keeps the scope open.
+%% Opens a scope (a trace session with its tracer) with a meta pattern, and keeps the scope open.
 other_session() ->
     Scope = inviso_scope:open(other, self()),
     {ok, 1} = inviso_scope:set_pattern(Scope, meta, ?NAMES, []),

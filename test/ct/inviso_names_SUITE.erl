@@ -223,7 +223,8 @@ receivers(Config) ->
 
 %% --- how many ------------------------------------------------------------------
 
-%% There are more names than the namer writes in one round.
+%% There are more names than the namer, the process that writes names into the log, writes in one
+%% round.
 many_registered(Config) ->
     Pids = [begin
                 Pid = serving(),
@@ -295,7 +296,8 @@ no_names(Config) ->
         inviso_tracer:open(Log, #{names => 'perhaps', replace => true}),
     exit(Pid, kill).
 
-%% While the ring is full, the namer keeps the names. It writes them when the ring has space again.
+%% While the ring is full, the namer (the process that writes names into the log) keeps the names.
+%% It writes them when the ring has space again.
 a_full_ring(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Small = inviso_opts:least_buffer(#{packet_bytes => 4096}),
@@ -334,8 +336,9 @@ asker(Handle) ->
     [Asker] = Links -- [inviso_tracer:nif_keeper(Handle)],
     Asker.
 
-%% If the asker waits too long for the answer of a process, the asker is killed. Only that process
-%% then has no name. In this test no answer comes, because the asker is suspended.
+%% The asker is the process that asks others for their names. If it waits too long for the answer of
+%% a process, it is killed. Only that process then has no name. In this test no answer comes,
+%% because the asker is suspended.
 an_asker_that_is_stuck(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{}),
@@ -354,8 +357,8 @@ an_asker_that_is_stuck(Config) ->
     <<"inviso_names_SUITE:serve/0">> = name(Other, Items),
     _ = [exit(P, kill) || P <- [Stuck, Other]].
 
-%% A process that blocks its scheduler cannot answer. Then the asker is killed, and other processes
-%% still get their names.
+%% A process that blocks its scheduler cannot answer. Then the asker, which waits for the answer, is
+%% killed, and other processes still get their names.
 a_process_that_is_stuck(Config) ->
     case erlang:system_info(schedulers_online) of
         1 -> {skip, "needs two schedulers"};
@@ -400,7 +403,8 @@ cells(N) ->
     Half = cells(N - 1),
     [Half | Half].
 
-%% While the namer is suspended, the keeper still takes anchors.
+%% The namer is the process that writes names into the log. While it is suspended, the keeper, the
+%% tracer's main process, still takes anchors of the clocks.
 a_namer_that_is_stuck(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{}),
@@ -533,7 +537,8 @@ flight_recorder_flushed(Config) ->
     _ = ?LIB:close(Tracer),
     _ = [exit(P, kill) || P <- Pids].
 
-%% The namer writes names from time to time, because the node may die.
+%% The names of a flight recorder are written from time to time and not only at its end, because the
+%% node may die before.
 flight_recorder_of_a_dead_node(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Peer = ?LIB:node_start(#{}),
@@ -558,8 +563,8 @@ recorder(Log) ->
     trace(Pid, Tracer, [call]),
     probe(Pid, 1),
     written(Namer, Pid),
-    %% The VM sent the trace message before it ran the NIF. So this waits until the namer has run
-    %% the NIF and waits for its next message.
+    %% The VM sent the message about the namer's call of the NIF before it ran the NIF. So this
+    %% waits until the namer has run the NIF and waits for its next message.
     ?LIB:until(fun() -> process_info(Namer, status) =:= {status, waiting} end),
     {list_to_integer(os:getpid()), pid_to_list(Pid)}.
 

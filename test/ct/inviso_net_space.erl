@@ -53,8 +53,7 @@ name(Pid) ->
         {error, _} -> Pid
     end.
 
-%% @doc Returns the first words of a command line, which run a program in a name
-%% space.
+%% @doc Returns words to put before a command line, so that it runs in a name space.
 -spec on(space()) -> [string()].
 on({_, Pid}) ->
     [os:find_executable("nsenter"), "-t", integer_to_list(Pid), "-n", "--"].

@@ -98,7 +98,8 @@ ends(#{out := Out}, F) ->
 %% --- a loop -----------------------------------------------------------------
 
 %% When the loop has reached the bound on open calls, its process needs no more stack. A note says
-%% which function and which process this is. Calls that were left out are counted.
+%% which function and which process this is. Calls of the process that are not recorded after that
+%% are counted.
 a_tail_loop(Config) ->
     N = 1000000,
     Node = a_node(Config),
@@ -109,8 +110,8 @@ a_tail_loop(Config) ->
     {match, _} = re:run(Note, ?W "loop/1: .* \\(looper\\) had 1000 traced calls"),
     #{<<"left_out">> := Left, <<"recorded">> := Recorded,
       <<"lost">> := Lost} = summary(Result),
-    %% Each call is recorded, lost or left out. The ends of calls that were open when the bound was
-    %% reached are not recorded.
+    %% Each call is recorded, lost, or left out because of the bound. The ends of calls that were
+    %% open when the bound was reached are not recorded.
     true = Left > 0,
     Ended = Left + Recorded + Lost - N - 1,
     true = Ended >= 0 andalso Ended =< 1000,
@@ -275,9 +276,9 @@ no_limit(Config) ->
 
 %% --- others ---------------------------------------------------------------------
 
-%% Another session on the node also traces the process. Of its calls of help/1, the session records
-%% each or counts it as left out. Before OTP 27 this count can be too high: it includes calls of
-%% functions that only the first session traces.
+%% Two sessions trace the process: the session `other' traces help/1, and the command of traced/4
+%% traces loop/2. `other' records each call of help/1, or counts it as left out. Before OTP 27 this
+%% count can be too high, because it also includes calls of loop/2.
 another_session(Config) ->
     N = 20000,
     Node = a_node(Config),

@@ -289,7 +289,8 @@ component(Trace, Config) ->
     true = is_traced(Config),
     named(Node, inviso_rt).
 
-%% The runtime component is killed while another client uses the guard.
+%% The runtime component is killed while another client still needs the guard, which keeps inviso's
+%% code on the node.
 a_runtime_component(Config) ->
     Node = ?config(node, Config),
     Rt = component(Config),
@@ -438,7 +439,8 @@ the_keepers(Config) ->
     gone = leave(Guard),
     is_left(Config).
 
-%% Kills one process of a delivery: the keeper here, the receiver in the next case.
+%% A delivery, which sends events as messages, has two processes. This case kills the keeper, and
+%% the next case the receiver.
 the_keeper_of_a_delivery(Config) ->
     #{name := Name} = Node = ?config(node, Config),
     Rt = component(collector, Config),
@@ -462,8 +464,8 @@ the_guard(Config) ->
     ok = given_back(Copies),
     is_left(Config).
 
-%% When the guard and its heir are killed, the session and the runtime component end by themselves
-%% and remove their files. The next client removes the code.
+%% When the guard and its heir (the process that would replace it) are killed, the session and the
+%% runtime component end by themselves and remove their files. The next client removes the code.
 the_guard_and_its_heir(Config) ->
     Node = ?config(node, Config),
     {Guard, Session, Rt, Copies} = both(Config),
@@ -486,8 +488,8 @@ the_guard_and_its_heir(Config) ->
                             orelse ?config(code, Config) =:= installed
                end).
 
-%% Guard, session and runtime component are killed. The guard's heir removes
-%% their patterns, flags and sessions.
+%% Guard, session and runtime component are killed. The guard's heir, which replaces the guard,
+%% removes their patterns, flags and sessions.
 the_guard_and_its_users(Config) ->
     Node = ?config(node, Config),
     {Guard, Session, Rt, Copies} = both(Config),

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Checks a timeline of `inviso merge --format perfetto' as its reader would
-%% read it: what has a number is defined before it is used, slices of a track
-%% begin and end in turns, flows have two ends and go forward.
+%% @doc Checks a timeline of `inviso merge --format perfetto' as its reader would read it:
+%% everything that has a number is defined before it is used, each end of a slice has a begin on the
+%% same track, and each flow has two ends, the first before the second.
 -module(inviso_perfetto).
 
 -export([read/1, counts/1]).

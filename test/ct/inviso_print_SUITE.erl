@@ -443,7 +443,7 @@ elixir_reads_it_back(Config) ->
     end.
 
 structs() ->
-    %% The first term has U+0602 before a quote, which Elixir reads as one character together.
+    %% The first term has U+0602 before a quote. Elixir reads these two together as one character.
     [{<<"\x{602}"/utf8>>, '\x{110bd}', [{<<"a\x{6dd}"/utf8>>, b}]},
      #{'__struct__' => 'Elixir.Range', first => 1, last => 9, step => 1},
      #{'__struct__' => 'Elixir.ArgumentError', '__exception__' => true,

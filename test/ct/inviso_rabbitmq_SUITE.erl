@@ -226,7 +226,7 @@ slow_calls_are_readable(Config) ->
     Status = status_of(#{<<"lost">> => Lost}),
     ok = has(Out, ["#'basic.publish'{", "routing_key = <<\"readable\">>",
                    "#ch{", "-> {noreply,"]),
-    %% Only lines that cannot be broken may be longer.
+    %% Only lines that cannot be broken may be longer than 80 columns.
     Long = [Line || <<C, _/binary>> = Line <- ?LIB:lines(Out), C =/= $-,
                     string:length(Line) > 80,
                     string:find(Line, "<<") =:= nomatch],

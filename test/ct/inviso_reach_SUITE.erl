@@ -108,7 +108,7 @@ no_epmd(Config, Space) ->
                             colon(maps:get(name, Other), 9102)]),
     [_, _] = ?LIB:lines(Out).
 
-%% The next command, which a recording prints, also has the port.
+%% A recording prints the command with which the user continues. This command also has the port.
 record_without_epmd(Config) ->
     Port = free_port(),
     #{name := Name} = Node = a_node(Config, #{name => "n@127.0.0.1",
@@ -220,8 +220,7 @@ release(Config) ->
 
 %% --- a name with several addresses -------------------------------------------
 
-%% Returns the first words of a command line, which run a program with another
-%% /etc/hosts.
+%% Returns words to put before a command line, so that it runs with another /etc/hosts.
 with_hosts(Config, Lines) ->
     File = filename:join(?config(base, Config),
                          "hosts" ++ integer_to_list(
@@ -305,7 +304,7 @@ traces_all(Opts, Nodes, Target) ->
          || {B, N} <- lists:zip(Before, Nodes)],
     ok.
 
-%% The next command, which a recording prints, finds the same nodes.
+%% A recording prints the command with which the user continues. This command finds the same nodes.
 next_is_the_same(Opts, Names) ->
     #{status := 0, out := Out} =
         ?LIB:run(Opts, ["record", "--dns", "shop@shop.test", "--for", "60s",

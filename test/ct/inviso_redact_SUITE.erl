@@ -496,9 +496,9 @@ exceptions_of_callers(Config) ->
     [[_, <<"{error,{badmatch,<redacted:list>}}">>],
      [_, <<"{error,badarg}">>]] = [payload(E) || E <- Events].
 
-%% For each term, rules look at a limited number of cells. This also counts cells below the depth
-%% limit, and lists that look like arguments of a function with a rule. All parts beyond the limit
-%% are redacted.
+%% For each term, rules look at a limited number of cells. The limit also counts cells below the
+%% depth limit, and lists that look like arguments of a function with a rule. All parts beyond the
+%% limit are redacted.
 looks_are_limited(Config) ->
     Args = lists:duplicate(255, x),
     Pairs = lists:duplicate(500, {1, lists:duplicate(16, {a, f, Args})}),
@@ -602,8 +602,7 @@ calls_through_others(Config) ->
     <<"{gen,init_it,[gen_server,", _/binary>> = Shown = first(lists:nth(3, Live)),
     {match, _} = re:run(Shown, "shop,<redacted:map>,\\[\\]\\]}$").
 
-%% --- what is not redacted
-%% ----------------------------------------------------------
+%% --- what is not redacted -----------------------------------------------------
 
 identities_stay(Config) ->
     Port = hd(erlang:ports()),

@@ -200,8 +200,8 @@ merged(Config) ->
     nomatch = string:find(Out, "shown-4711"),
     ok = has_no_secret(Out),
     ok = has(Out, ["login(", "<redacted:list>"]),
-    %% A filter sees a mark in the place of the value. A mark is equal to no
-    %% value.
+    %% A filter sees a mark, such as <redacted:binary>, in the place of the value. A mark is equal
+    %% to no value.
     Filter = "redact_shop:head(#{\"Set-Cookie\" := <<\"" ?SECRET "\">>})",
     #{status := 0} = run(Config, ["merge", "--filter", Filter, Log]),
     #{status := 5, err := Said} =

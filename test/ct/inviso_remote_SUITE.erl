@@ -308,7 +308,8 @@ a_silent_client_ends_its_session(Config) ->
     %% seconds.
     keep_alive(lists:usort([S, R]), now_ms() + 7000),
     #{state := tracing} = ask(S, status),
-    %% Without requests, session and guard end although the connection stays.
+    %% If the client sends no requests, the session and the guard end, although the connection
+    %% stays.
     is_clean(?config(before, Config)),
     false = call(Node, erlang, is_process_alive, [Guard]).
 
@@ -467,7 +468,7 @@ workers_end_with_their_session(Config) ->
     wait_state(S, [tracing]),
     [_, _] = Workers = workers(Node, S),
     ok = ask(S, remove),
-    %% The session's workers end with it, although the guard still runs.
+    %% When the session ends, its workers end too, although the guard still runs.
     wait_until(fun() -> not lists:any(fun(W) -> call(Node, erlang,
                                                      is_process_alive, [W])
                                       end, Workers)
@@ -489,7 +490,7 @@ a_worker_killed_while_closing_leaves_nothing(Config) ->
     _ = wait_state(S, [stopping]),
     wait_until(fun() -> closes(Node, lists:nth(2, workers(Node, S))) end),
     [_, Killed] = kill_worker(Node, S, 2),
-    %% The next worker gets the same request, and gives the same answer.
+    %% The worker that replaces the killed one gets the same request, and gives the same answer.
     wait_until(fun() ->
                        case workers(Node, S) of
                            [_, Killed] -> false;
@@ -754,8 +755,8 @@ two_sessions_trace_one_function(Config) ->
     _ = [true = maps:get(recorded, stop(P)) >= 20 || P <- [S, S2]],
     clean(Config, Guard).
 
-%% The session is refused, because another tool starts to trace before all steps
-%% of arming are done.
+%% The session is refused, because another tool starts to trace before the session has set all of
+%% its patterns and flags.
 another_tool_stops_a_session_that_arms(Config) ->
     {Node, Guard} = attached(Config),
     case inviso_remote_lib:has_sessions(Node) of
@@ -769,7 +770,7 @@ another_tool_stops_a_session_that_arms(Config) ->
             clean(Config, Guard)
     end.
 
-%% Tries again if the session was armed before the other tool started to trace.
+%% Tries again if the session had set all patterns and flags before the other tool started to trace.
 refused_meanwhile(Node, Guard, Tries) when Tries > 0 ->
     {ok, S, #{class := none}} = start(Node, Guard, many()),
     1 = call(Node, erlang, trace_pattern,

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Sends requests to the guard and the sessions of a node, as the command
-%% does (c_src/abi/control.h). The calling process is the client.
+%% @doc Sends requests to a node's guard (which keeps inviso's code loaded) and sessions, as the
+%% command does (c_src/abi/control.h). The calling process is the client.
 -module(inviso_remote_lib).
 
 -include("inviso_options.hrl").

@@ -220,7 +220,8 @@ nearest(Id, ById, Ids) ->
 %%---------------------------------------------------------------------------
 %% Views of requests
 
-%% For each request, the hops in the tree must be the true ones, in JSON and in text.
+%% For each request, the messages and prints (hops) in the tree must be the true ones, in JSON and
+%% in text.
 trees_are_the_truth(Config) ->
     Logs = ?config(logs, Config),
     Truth = ?config(truth, Config),
@@ -289,7 +290,7 @@ hops(Logs, N, Args) ->
     false = is_map_key(<<"hop">>, Sum),
     Hops.
 
-%% Returns pairs {Event, Cause}, as the hops have them.
+%% Returns pairs {Event, Cause} that the hops (messages and prints) of a tree contain.
 edges(Hops) ->
     ByNumber = maps:from_list([{maps:get(<<"hop">>, H), H} || H <- Hops]),
     lists:append([edges_of(H, ByNumber) || H <- Hops]).
@@ -308,8 +309,8 @@ id_of(#{<<"message">> := Text}) ->
     [Id] = match(Text, "{id,([0-9]+)}"),
     {id, binary_to_integer(Id)}.
 
-%% Returns the cause of the events that follow from the hop with number A. A spawn has no id, so its
-%% own cause is returned.
+%% Returns the cause of the events that follow from the hop with number A. If the hop is a message
+%% of a spawn, which has no id, returns the cause of the spawn.
 turn(A, By) ->
     case By of
         #{A := #{<<"kind">> := <<"begin">>}} -> root;
@@ -461,9 +462,10 @@ received_it(#{<<"receive_id">> := R}, I, ById) ->
 received_it(_, _, _) ->
     true.
 
-%% Checks that the event Cause belongs to the turn that begins with the hop Parent. It can be the
-%% parent's receive event, or a later event of the same process in this turn. If the parent has no
-%% receive event, it can be the parent's send event.
+%% Checks that the event Cause belongs to the turn that begins with the hop Parent (what the process
+%% does until it receives the next message). It can be the parent's receive event, or a later event
+%% of the same process in this turn. If the parent has no receive event, it can be the parent's send
+%% event.
 is_in_turn(Cause, _, #{<<"receive_id">> := Cause}, _) ->
     true;
 is_in_turn(Cause, _, #{<<"send_id">> := Cause} = Parent, _) ->

@@ -2,10 +2,10 @@
 %% Random programs whose causality is known, for inviso_requests_SUITE. This
 %% module runs on the traced nodes.
 %%
-%% A program is a list of actions. A message contains the actions of its
-%% receiver. Each message and each print has an id {id,N}, and each process knows
-%% which message with a token it received last: the process writes this into a
-%% table, as the truth, and so nothing of it depends on sequential tracing.
+%% A program is a list of actions. A message contains the actions of its receiver. Each message and
+%% each print has an id {id,N}. Each process writes into a table which message with a token it
+%% received last. This table is the truth with which traces are compared, and nothing in it depends
+%% on sequential tracing.
 -module(inviso_requests_work).
 
 -export([program/3, actions/1]).
@@ -83,7 +83,7 @@ id() ->
 worker(I) ->
     list_to_atom("w" ++ integer_to_list(I)).
 
-%% Returns the total that done/0 will give, summed over all nodes.
+%% Returns the sum of the values that done/0 returns on all nodes when the program has ended.
 actions(Program) ->
     lists:sum([1 + more(A) || A <- Program]).
 

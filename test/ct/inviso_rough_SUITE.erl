@@ -535,7 +535,8 @@ record_cannot_fetch(Config) ->
     ok = ?LIB:signal(Cmd, "INT"),
     #{status := 1, err := Err} = ?LIB:wait(Cmd, 100000),
     says(Err, "stay on the nodes .*inviso fetch -n .* much -o "),
-    %% A running session would end in this pause, because it gets no request.
+    %% The session has stopped, so it stays although it gets no request in this pause. A running
+    %% session would end.
     timer:sleep(12000),
     #{status := Status} = run(Config, Node, ["fetch", "much", "-o", Dir]),
     true = lists:member(Status, [0, 7]),

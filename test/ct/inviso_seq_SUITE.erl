@@ -1,9 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The document of seq_trace with a tracer of inviso as the system tracer: a case
-%% for each function, each message and each section, under its name.
-%% inviso_seq_SUITE_data/document.names lists them all. What the document says about
-%% C nodes is in inviso_cnode_SUITE, and the causal order of several nodes in
-%% inviso_requests_SUITE.
+%% The document of seq_trace with a tracer of inviso as the system tracer: each function, each
+%% message and each section has a case that is named after it. inviso_seq_SUITE_data/document.names
+%% lists all functions, messages and sections. What the document says about C nodes is in
+%% inviso_cnode_SUITE, and the causal order of several nodes in inviso_requests_SUITE.
 -module(inviso_seq_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -61,9 +60,9 @@ end_per_testcase(_Case, _Config) ->
     _ = seq_trace:set_system_tracer(false),
     ok.
 
-%% Each function, message and section of the document has at least one case in the list. The case's
-%% name begins with its name. Common Test runs each listed case, and each case of this suite is
-%% listed.
+%% Each function, message and section of the document has at least one case in the list. The name of
+%% the case begins with that of the function, message or section. Common Test runs each listed case,
+%% and each case of this suite is listed.
 names_of_the_document(Config) ->
     {ok, Names} = file:consult(filename:join(?config(data_dir, Config),
                                              "document.names")),
@@ -270,7 +269,7 @@ reset_trace_0(Config) ->
                    {18, {print, {0, 1}, P, [], again}}]
         end).
 
-%% The same test for another process, and for the messages in its queue.
+%% The same test as in reset_trace_0, but for another process, and for the messages in its queue.
 reset_trace_0_of_others(Config) ->
     Work = fun(Self) ->
                    receive first -> ok end,

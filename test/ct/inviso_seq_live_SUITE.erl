@@ -273,8 +273,8 @@ a_message_begins(Config) ->
     9 = length(Request),
     1 = begun(Err).
 
-%% The message goes to another node. It matches the pattern, but it does not begin a request. The
-%% summary counts it as `remote'.
+%% The message matches the SPEC, but goes to another node. Such a message does not begin a request.
+%% The summary counts it as `remote'.
 a_message_to_another_node(Config) ->
     Cmd = begin_seq(Config, ["--requests", "1", "send({order, _, _, _})"]),
     checkouts(Config, [1]),

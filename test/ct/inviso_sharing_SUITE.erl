@@ -300,8 +300,8 @@ all_sessions_are_shown(Config) ->
     _ = [stop(S) || S <- Ss],
     clean(Config, Guard, Ss).
 
-%% Another tool traces with erlang:trace/3. The sessions of inviso name this tool and do not change
-%% its settings.
+%% Another tool traces with erlang:trace/3. The status of the node and errors of inviso name this
+%% tool, and inviso's sessions do not change the tool's settings.
 other_tools_are_named_and_unchanged(Config) ->
     {#{name := Name} = Node, Guard} = attached(Config),
     Victim = call(Node, erlang, spawn, [timer, sleep, [infinity]]),

@@ -503,7 +503,7 @@ hostile_text_is_refused(_Config) ->
                ")"]), ["more than 16 pids"]),
     has(words(["lists:", lists:duplicate(300, $a)]), [""]),
     has(words([":", lists:duplicate(300, $a)]), ["too long for an atom"]),
-    %% The parser answers every text, and does not crash.
+    %% For every text the parser returns a result or an error, and does not crash.
     _ = rand:seed(exsss, {1, 2, 3}),
     _ = [case inviso_spec:parse(garbage()) of
              {ok, #{}} -> ok;

@@ -104,8 +104,8 @@ name_args(Given, Unique) ->
 wrap(#{wrap := Words}) -> Words;
 wrap(_) -> [].
 
-%% Returns the first words of a command line, which run a program as this user.
-%% If the test's node ends in any way, the program is killed.
+%% Returns words to put before a command line, so that it runs as this user. If the test's node ends
+%% in any way, the program is killed.
 as_user(Uid) ->
     case os:find_executable("setpriv") of
         false -> [];

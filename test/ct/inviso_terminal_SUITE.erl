@@ -237,7 +237,7 @@ errors_leave_a_clean_line(Config) ->
     Screen = [L || L <- screen(<<Seen/binary, "\e[K">>), L =/= ""],
     [] = [L || L <- Screen, string:prefix(L, "inviso trace: ") =:= nomatch].
 
-%% Many functions are armed in several steps.
+%% Arming (setting the trace patterns of) many functions takes several steps.
 arming_shows_progress(Config) ->
     Node = a_node(Config),
     _ = ?NODE:eval(Node, "[code:ensure_loaded(list_to_atom(filename:rootname("

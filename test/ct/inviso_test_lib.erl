@@ -40,9 +40,8 @@ start_stock_node(Name, Dir, Env) ->
     non_existing = call(Node, code, which, [inviso_rt]),
     Node.
 
-%% @doc Returns the flags that a scope has set on a process or port, or on new
-%% processes or ports. Returns `undefined' if the process or port does not
-%% exist.
+%% @doc Returns the flags that a scope (a trace session with its tracer) has set on a process or
+%% port, or on new processes or ports. Returns `undefined' if the process or port does not exist.
 -spec flags_in(inviso_scope:scope(), pid() | port() | atom()) ->
           [atom()] | undefined.
 flags_in(Scope, Who) ->

@@ -138,7 +138,7 @@ known_durations(Config) ->
     true = Sum >= 1000 * lists:sum(Us),
     true = Sum =< 20 * Max.
 
-%% Each call is timed, and an outer call takes as long as its inner calls.
+%% Each call is timed, and the time of an outer call includes its inner calls.
 recursion(Config) ->
     Tracer = opened(function, Config),
     500 = timed(Tracer, [{down, 1}], fun() -> down(500) end),
@@ -254,8 +254,8 @@ many_threads(Config) ->
     #{count := 24000, unpaired := 0, values := 24000} =
         of_function(down, 1, Results).
 
-%% A loop by tail calls reaches the bound of 50 open calls. Each of its calls is either counted or
-%% not recorded, and calls of other functions are timed.
+%% A loop by tail calls reaches the bound of 50 open calls. Its first 50 calls are counted, and its
+%% other calls are left out. Calls of other functions are timed.
 a_stopped_function(Config) ->
     {_, H} = Tracer = opened(function, 50, Config),
     ok = timed(Tracer, [{loop, 2}, {quick, 1}],

@@ -336,8 +336,8 @@ serve(L, Program) ->
     Pid ! go,
     serve(L, Program).
 
-%% A recording is fetched through TLS, in large messages. The shell needs quotes
-%% around the path of a file.
+%% A recording is fetched through TLS, in large messages. The path of the CA's file has a space, so
+%% the printed command must have quotes around the path.
 record(Config) ->
     #{name := Name} = Node = tls_node(Config, "node", []),
     Opts = opts(Config, Node),

@@ -720,8 +720,8 @@ calls(Expected) ->
         _ -> {told, Told}
     end.
 
-%% Returns the functions whose calls the tracer got. The messages of a call have
-%% arrived when the call returns.
+%% Returns the functions in the call messages that the tracer process has received. When a traced
+%% call returns, its messages have arrived.
 told(Tracer) ->
     {messages, Messages} = process_info(Tracer, messages),
     [F || {trace, _, call, {_, F, _}} <- Messages].
@@ -821,8 +821,8 @@ too_deep_together() ->
     1 = inviso_trace:process(A, Tracee, true, [call]),
     1 = inviso_trace:function(A, {?WORK, f, 1}, Deep, [local]),
     %% If the VM refuses a pattern on one of several functions, the engine sets it on none of them.
-    %% The engine keeps the earlier pattern on h/1. It is not set in the VM yet, because session B
-    %% traces no process.
+    %% The engine keeps the earlier pattern on h/1. This pattern is not set in the VM yet, because
+    %% session B traces no process.
     1 = inviso_trace:function(B, {?WORK, h, 1}, true, [local]),
     system_limit = reason(function, [B, {?WORK, '_', '_'},
                                      enabling(Deep), [local]]),
@@ -1102,7 +1102,8 @@ others() ->
     exit(His, kill),
     ok.
 
-%% A session's counters of a function stop while another session traces this function globally.
+%% A session's counters of a function stop while another session has a global pattern on this
+%% function.
 counters_give_way_to_global_patterns(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1393,8 +1394,8 @@ killed() ->
                     end),
     ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
     {all, false} = erlang:trace_info(on_load, all),
-    %% If this table still had a pattern of the killed server, the next server would think that
-    %% another tool had set it.
+    %% If the engine's table of functions without a match spec still had a pattern of the killed
+    %% server, the next server would think that another tool had set it.
     false = inviso_engine:is_plain(?WORK, f, 1),
     New = inviso_trace:session_create(s, self(), []),
     badarg = reason(process, [S, Tracee, true, [call]]),
@@ -1480,7 +1481,7 @@ traced() ->
     end.
 
 %% The engine marks a session's settings by a bit. A session ends between a call that it traces and
-%% the end of this call. When the call ends, its bit belongs to a new session.
+%% the end of this call. When the call ends, the bit of the ended session belongs to a new session.
 a_bit_that_is_used_again(Config) ->
     ok = call(?config(node, Config), ?MODULE, used_again, []).
 

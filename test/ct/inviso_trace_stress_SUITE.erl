@@ -97,7 +97,8 @@ killed(Open, Busy) ->
                                                                  [call])),
              stopped(Tracer)
          end || {S, Tracer} <- Open],
-    %% No server can know which tool has set these counters, so the test clears them.
+    %% The next server cannot know whether a session or another tool has set these counters, so the
+    %% test clears them.
     _ = erlang:trace_pattern({?WORK, '_', '_'}, false, [call_count]),
     ok.
 
@@ -117,8 +118,8 @@ come_and_go(N, [Oldest | Open], Busy) ->
     close(Oldest),
     come_and_go(N, Open, Busy).
 
-%% What tracees do causes requests to the engine's server. Checks that fewer than 10 requests wait,
-%% however fast the tracees are.
+%% Some actions of tracees cause requests to the engine's server. However fast the tracees are,
+%% fewer than 10 requests may wait.
 nothing_waits() ->
     case inviso_sessions_lib:has_sessions() of
         true ->

@@ -252,8 +252,9 @@ spawn_links(script) ->
 spawn_links(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% A child of spawn_link gets the flags that it inherits instead of the flags of new processes. If a
-%% process links to its child later, the child gets the inherited flags in addition to its own.
+%% A child of spawn_link gets the flags that it inherits instead of those that the session sets on
+%% new processes. If a process links to its child later, the child gets the inherited flags in
+%% addition to its own.
 spawn_links_and_new_processes(script) ->
     [{open, a}, {open, b},
      {a, process, [new, true, [procs]]},
@@ -344,7 +345,7 @@ a_first_flag_that_is_used_up(script) ->
 a_first_flag_that_is_used_up(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% A child gets the flags that it inherits instead of the flags of new processes.
+%% A child gets the flags that it inherits instead of those that the session sets on new processes.
 children_and_new_processes(script) ->
     [{open, a}, {open, b},
      {a, function, [{?WORK, f, 1}, true, [local]]},

@@ -701,8 +701,8 @@ threads() ->
         erlang:system_info(dirty_cpu_schedulers) +
         erlang:system_info(dirty_io_schedulers).
 
-%% No recorded event is later than the time limit, counted from the opening of the tracer. Then the
-%% flags are cleared.
+%% No recorded event is later than the time limit, counted from the opening of the tracer. When the
+%% limit is reached, the trace flags are cleared.
 limit_of_time_holds(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Before = now_ns(),

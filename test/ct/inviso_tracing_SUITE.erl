@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The tracing core, which sessions and the runtime component share: the order
-%% of patterns, opening and closing of a scope, and the note for the guard.
+%% The tracing core, which sessions and the runtime component share: the order of patterns, opening
+%% and closing of a scope (a trace session with its tracer), and the list of open scopes that the
+%% guard reads.
 -module(inviso_tracing_SUITE).
 
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
@@ -149,8 +150,8 @@ overlap(X, Y) ->
 
 %% --- the scope ---------------------------------------------------------------
 
-%% Of two patterns that overlap, the later one applies. This is also so in the next scope, which
-%% sets the patterns again.
+%% Of two patterns that overlap, the later one applies. This is also so in the next trace session
+%% (scope), in which the patterns are set again.
 patterns_outlive_the_scope(Config) ->
     on(Config, fun() ->
         T0 = inviso_tracing:new(none),
@@ -191,8 +192,8 @@ traced(MFAs) ->
             not lists:member(erlang:trace_info(MFA, traced),
                              [{traced, false}, {traced, undefined}])].
 
-%% The guard has a note of each open scope under its owner. This is so even if another process
-%% closes the scope.
+%% The guard's table has, for the owner, a list of its open scopes (trace sessions with their
+%% tracers). The list is right even if another process closes a scope.
 the_guard_knows_of_what_is_open(Config) ->
     on(Config, fun() ->
         Table = ets:new(guard, [public]),

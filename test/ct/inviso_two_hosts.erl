@@ -61,7 +61,7 @@ link(Host, Name, Router) ->
 stop(Hosts) ->
     lists:foreach(fun inviso_net_space:stop/1, maps:values(Hosts)).
 
-%% @doc Returns the command line that runs a program on a host.
+%% @doc Returns words to put before a command line, so that it runs on a host.
 -spec on(a | b, hosts()) -> [string()].
 on(Host, Hosts) ->
     inviso_net_space:on(maps:get(Host, Hosts)).

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Views of requests: what users see of a small shop on three nodes. That trees are
-%% the truth is tested with random programs, in inviso_requests_SUITE.
+%% Views of requests: what users see of a small shop on three nodes. inviso_requests_SUITE tests
+%% with random programs that the trees are right.
 -module(inviso_views_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -99,7 +99,8 @@ tree_of_a_request(Config) ->
     like(view(Config, ["--request", "1"]),
          "└─" ++ Process ++ "(" ++ Client ++ "|<0\\.[0-9]+\\.0>) {#Ref,{done,7}}\n").
 
-%% Each line fits into 80 columns, and begins with the number of a request, for --request.
+%% Each line fits into 80 columns, and begins with the number of a request, which can be given to
+%% --request.
 list_on_a_narrow_terminal(Config) ->
     Text = view(Config, ["--requests", "--width", "80"]),
     [] = [L || L <- string:split(Text, "\n", all), string:length(L) > 80],
@@ -164,7 +165,8 @@ requests_are_compared(Config) ->
     [1, 3] = maps:get(<<"requests">>, Sum),
     like(view(Config, ["--compare", "1", "1000"]), "there is no request 1000").
 
-%% If a request has more hops than fit into the memory of --request-memory, the output says so.
+%% If a request has more hops (messages and prints) than fit into the memory of --request-memory,
+%% the output says so.
 memory_is_bounded(Config) ->
     Dir = ?LIB:dir(Config),
     Node = inviso_test_lib:start_node(d, Dir, ?LIB:node_args()),
@@ -188,8 +190,8 @@ hostile_terms_in_text(Config) ->
                re:run(L, "^(request|   #| *[0-9]+ |--)", [unicode]) =:= nomatch],
     like(Text, "─c[^ ]* '?</script><b>\"; end%%{#lt;}'? {call,").
 
-%% A filter removes hops. The other hops are unchanged, except that each follows from the nearest
-%% hop before it that was not removed.
+%% A filter removes hops (messages and prints) from a tree. The other hops are unchanged, except
+%% that each follows from the nearest hop before it that was not removed.
 filter_selects_hops(Config) ->
     Filters = [{["--filter", "receive({call, _, _})"],
                 fun(#{<<"message">> := M}) -> binary:longest_common_prefix([M, <<"{call,">>]) =:= 6;
@@ -207,7 +209,7 @@ filter_selects_hops(Config) ->
     Journal = view(Config, ["--request", "1", "--filter", "send(journal, _)"]),
     like(Journal, "^   2   .*  └─c[^ ]* journal \\(5 left out, from a[^ ]* shop\\) {sold,7}$"),
     like(Journal, "^-- 7 hop\\(s\\) are not selected$"),
-    %% If a line is not directly below the hop from which it follows, it has that hop's number.
+    %% A line that is not directly below the hop from which it follows shows the number of that hop.
     like(view(Config, ["--request", "1", "--filter", "receive({call, _, _})"]),
          "^   4 \\* .*    └─c[^ ]* till \\(after 3\\) \\(1 left out\\) {call,"),
     {_, Diagram, _} = ?LIB:merge(?config(logs, Config), "mermaid",
@@ -217,7 +219,8 @@ filter_selects_hops(Config) ->
     {3, 2} = {length(maps:get(<<"processes">>, Page)), length(maps:get(<<"hops">>, Page))},
     like(view(Config, ["--compare", "1", "3", "--filter", "send(journal, _)"]),
          "^-- 0 path\\(s\\) that only one request took, "),
-    %% No hop of request 3 is selected, so the path is one that only request 1 took.
+    %% The filter selects no hop of request 3. So the selected path counts as one that only request
+    %% 1 took.
     like(view(Config, ["--compare", "1", "3", "--filter", "send(till, _)"]),
          "^only 1, line 2: c[^ ]* till call pay$").
 
@@ -239,7 +242,7 @@ expected([Root | _] = Hops, Kept0, Left, [#{<<"filtered">> := Filtered}]) ->
     Got = [nearest(L, Left) || L <- Left],
     {[], []} = {Want -- Got, Got -- Want}.
 
-%% Returns {Hop without its numbers, ids of its parent, number of removed hops between them}.
+%% Returns {Hop without its numbers, ids of its parent, number of removed hops between the two}.
 nearest(#{<<"after">> := null} = H, _, _, 0) ->
     {essence(H), none, 0};
 nearest(#{<<"after">> := After} = H, Kept, By, Skipped) ->
@@ -318,7 +321,7 @@ mermaid_parses_it(Config, Node, Dir) ->
     like(os:cmd(Node ++ " " ++ Script ++ " " ++ File ++ " 2>&1"), "^parsed as sequence$").
 
 %% The documentation of ShiViz has a default expression for parsing. The first line of the file is
-%% this expression. Another test checks the clocks, with random programs.
+%% this expression. inviso_requests_SUITE checks the vector clocks, with random programs.
 shiviz_reads_two_lines_for_each_event(Config) ->
     Documented = "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})",
     {_, Bin, _} = ?LIB:merge(?config(logs, Config), "shiviz", []),

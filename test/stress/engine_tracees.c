@@ -4,7 +4,8 @@
  * Several threads change the trace flags of the same processes at the same
  * time, as the engine's callbacks and its server do. No change may get lost, no
  * two processes may have the same entry in the table of tracees, and equal
- * flags must have equal profiles.
+ * flags must have the same profile (the number of a stored combination of
+ * flags).
  */
 #include <pthread.h>
 #include <stdint.h>

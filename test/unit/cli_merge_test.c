@@ -261,7 +261,8 @@ static void a_call_before_the_range_has_no_known_start(void **state)
 	assert_non_null(strstr(text, "\"duration_ns\":5,"));
 }
 
-/* A packet of notes is always read: the process has the name m. */
+/* A packet of notes is read even if it is before the range. So the process has
+ * the name m. */
 static void a_name_that_was_noted_before_the_range_is_known(void **state)
 {
 	const uint8_t note[] = {

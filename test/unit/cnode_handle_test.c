@@ -213,7 +213,7 @@ static void check_log(struct fixture *f, const char *expected)
 	assert_string_equal(found.text, expected);
 }
 
-/* --- serials: the section "Serial" of the document ------------------------ */
+/* --- serials, as the documentation of seq_trace describes them ------------ */
 
 static void serials_count_as_in_a_process(void **state)
 {
@@ -226,7 +226,7 @@ static void serials_count_as_in_a_process(void **state)
 	check_sent(f, 7, 10, 11);
 	check_sent(f, 7, 10, 12);
 	/* The C node has sent serial 12. A message with serial 1 does not set
-	 * it back. */
+	 * the C node's serial back. */
 	receive(f, 8, 0, 1, ALL);
 	assert_int_equal(
 		inviso_cnode_print(f->c, f->hello.buff, f->hello.index), 1);

@@ -42,7 +42,8 @@ static char *text(enum inv_enc enc, const struct inv_dict *dict, const void *p,
 	return (char *)out.data;
 }
 
-/* Returns the text of the terms that were packed since inv_pack_clear. */
+/* Returns the text of the terms that were packed (encoded as in a log) since
+ * inv_pack_clear. */
 static char *packed(void)
 {
 	struct inv_dict dict = { 0 };
@@ -141,8 +142,8 @@ static void put_random(ei_x_buff *x, int size)
 		put_random(x, (size - n) / n);
 }
 
-/* A random term in the external format, and the same term after packing, are
- * printed as the same text. */
+/* A random term in the external format, and the same term in the encoding of
+ * logs, are printed as the same text. */
 static void random_terms(void **state)
 {
 	unsigned seed = (unsigned)getpid();

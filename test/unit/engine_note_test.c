@@ -66,8 +66,9 @@ static void a_full_table_takes_no_more_notes(void **state)
 	assert_in_range(made, 60000, 65536);
 	assert_null(inv_note_make(atom(7), atom(1), 1));
 	assert_null(inv_note_find(atom(7), atom(1), 1));
-	/* The table is full for functions, but not for notes about something
-	 * else, which have an arity above 255: space is reserved for those. */
+	/* The table has no more space for notes about functions. Space for
+	 * notes about other things is reserved; these notes have an arity above
+	 * 255. */
 	assert_non_null(inv_note_make(atom(7), atom(1), 256));
 	/* Although the table is full, inv_note_make returns the existing note
 	 * of a function that has one. */

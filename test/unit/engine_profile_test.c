@@ -159,8 +159,9 @@ static void tracers_are_passed_on(void **state)
 			 1234);
 }
 
-/* When no profile is free, existing profiles stay usable, and refused
- * profiles are counted. */
+/* A profile is a combination of flags that the engine stores once. When no
+ * profile is free, existing ones stay usable, and each refused one is
+ * counted. */
 static void the_number_of_profiles_is_limited(void **state)
 {
 	uint32_t first = with(0, 1, BIT(SEND));

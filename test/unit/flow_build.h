@@ -101,9 +101,9 @@ static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 	feed_put(f, INV_T_DICT_SMALL + shift);
 }
 
-/* Appends {m,F,[Id]} if id >= 0, otherwise {m,F,1}. Alternately writes the term
- * as a tuple, as a log of version 1 does, and with a reference to the
- * function's entry in the dictionary. */
+/* Appends {m,F,[Id]} if id >= 0, otherwise {m,F,1}. Every other call writes the
+ * term as a tuple, as in a log of version 1. The calls between write a
+ * reference to the function's entry in the dictionary. */
 static inline void feed_mfa(struct feed *f, unsigned shift, int64_t id)
 {
 	static unsigned turn;

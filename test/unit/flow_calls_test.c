@@ -158,10 +158,10 @@ static void ended_calls_use_no_memory(void **state)
 	assert_true(f.flow.processes.size < 1 << 14);
 }
 
-/* The recursion has more calls than the stack of the flow, so the function
- * counts as one whose ends are not traced. The returns that follow belong to
- * calls that the flow has forgotten. None of them may end the outer call of
- * f3. */
+/* The recursion has more calls than the flow stores for a process, so the
+ * function counts as one whose ends are not traced. The returns that follow
+ * belong to calls that the flow has forgotten. None of them may end the outer
+ * call of f3. */
 static void a_first_return_out_of_a_deep_recursion(void **state)
 {
 	const struct inv_call *c;
@@ -578,7 +578,8 @@ static void random_programs(void **state)
 	}
 }
 
-/* Notes a name of this kind, a list of characters, of process 1. */
+/* Adds a note that process 1 has a name of this kind. The name is a list of
+ * characters. */
 static void note_name(unsigned kind, const char *name)
 {
 	feed_begin(&f, 0, 1, 0, 0);

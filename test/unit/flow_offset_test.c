@@ -59,8 +59,8 @@ static void messages_both_ways_bound_the_offset(void **state)
 	lower(NOW + 2 * MS, 3 * S - 50);
 	upper(NOW, 3 * S + 70);
 	build();
-	/* Away from its message, a bound is weaker by 500 ppm of the time
-	 * between. */
+	/* A message gives a bound. At another time than that of the message,
+	 * the bound is weaker by 500 ppm of the time between. */
 	at(NOW);
 	assert_int_equal(high, 3 * S + 70);
 	assert_int_equal(low, 3 * S - 50 - 1000);
@@ -70,7 +70,7 @@ static void messages_both_ways_bound_the_offset(void **state)
 	assert_false(inv_offset_agrees(&o));
 	assert_int_equal(o.steps, 0);
 	/* a time that is 1000 s after the messages, and one that is 1000 s
-	 * before */
+	 * before them */
 	at(NOW + 1000 * S);
 	assert_in_range(high - 3 * S, 500 * MS, 501 * MS);
 	at(NOW - 1000 * S);
@@ -264,8 +264,8 @@ static void message(uint32_t from, int64_t sent, uint32_t to, int64_t received)
 	static uint64_t serial;
 
 	serial++;
-	/* The flow gets send and receive in alternating order. The result must
-	 * not depend on the order. */
+	/* For every other message, the flow gets the receive event before the
+	 * send event. The result must not depend on this. */
 	if (serial % 2)
 		event(from, INV_SEQ_SEND, serial, sent);
 	event(to, INV_SEQ_RECEIVE, serial, received);

@@ -128,8 +128,8 @@ static void put_int(int64_t i)
 			 f.terms);
 }
 
-/* Adds the end of a call that the node records only now: it took 9 ns, of which 5 were
- * its own. */
+/* Adds the end of a call whose beginning was not recorded. The call took 9 ns,
+ * of which 5 ns were its own time. */
 static void whole(int64_t ns, uint32_t pid, unsigned function, unsigned tag)
 {
 	f.now = ns;
@@ -151,7 +151,8 @@ static void whole(int64_t ns, uint32_t pid, unsigned function, unsigned tag)
 	inv_flow_profile(&f.flow, &f.item);
 }
 
-/* The calls around it are those that the process has open. */
+/* If only the end of a call is recorded, the calls around this call are the
+ * open calls of the process. */
 static void calls_of_which_only_the_end_is_recorded(void **state)
 {
 	(void)state;
@@ -164,7 +165,8 @@ static void calls_of_which_only_the_end_is_recorded(void **state)
 				     "m:f1/1;m:f0/1 5 1\n");
 }
 
-/* The exit of the process ends this call, and the calls around it. */
+/* The event of the exit has a call that was not recorded before. The exit ends
+ * this call, and the calls around it. */
 static void an_exit_ends_a_call_of_which_only_the_end_is_recorded(void **state)
 {
 	(void)state;

@@ -206,7 +206,6 @@ static void requests_with_the_same_label(void **state)
 /* A process begins a second request, although it has a token with the serial of
  * the first request. inviso seq does so: the process receives no message
  * between its requests. */
-/* inviso seq: the process receives no message between its requests. */
 static void a_beginning_begins_another_request(void **state)
 {
 	(void)state;

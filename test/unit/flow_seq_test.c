@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inv_seq has two readers: a quick one for simple terms, and one with a cursor.
- * For random packed events, the quick reader has the same result as the other,
- * or no result. */
+ * For random encoded events, the quick reader returns the same result as the
+ * other reader, or none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void entry(unsigned number)
 	put(INV_T_DICT_SMALL + number);
 }
 
-/* Puts a definition before those in `defs', which grow down. */
+/* Writes a definition to the bytes before p. Returns its start. */
 static uint8_t *define(uint8_t *p, unsigned kind, const char *bytes, size_t len)
 {
 	p -= len;

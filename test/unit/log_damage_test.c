@@ -251,7 +251,7 @@ static void invalid_records_are_counted(void **state)
  * Makes a log in which the first packet has two of five events, and the second
  * packet has all five. With bad == 1 the second packet's body is damaged, so
  * three events are lost. With bad == 2 the records of the first two events are
- * damaged, which a reader must skip.
+ * damaged, and a reader must skip these two.
  */
 static void repeated(struct build *b, unsigned bad)
 {

@@ -22,8 +22,8 @@ static inline int file_of(const void *p, size_t n, char path[64])
 	return fd;
 }
 
-/* Adds the file to the inputs. In notices the file has the name x, as an input
- * of collect_one has. */
+/* Adds the file to the inputs. The file's name in notices is x, like the name
+ * of an input of collect_one. */
 static inline int collect_file(struct collected *c, const char *path)
 {
 	struct inv_source src;

@@ -6,8 +6,8 @@
 #include "log/set.h"
 #include "unit/log_collect.h"
 
-/* Items that a feed has returned, in a form in which the items of two feeds can
- * be compared. */
+/* Items that a feed (a live log, or a reader for files) has returned, in a form
+ * in which the items of two feeds can be compared. */
 struct seen_item {
 	int64_t ts;
 	uint64_t hash; /* of the event's bytes */
@@ -31,8 +31,8 @@ static inline void seen_item(struct seen *s, const struct inv_item *it)
 {
 	struct seen_item *x;
 
-	/* Notes have only a common hash, because a reader for files returns
-	 * them earlier than a live log does. */
+	/* All notes have one common hash, which does not depend on their order:
+	 * a reader for files returns notes earlier than a live log does. */
 	if (it->kind == INV_ITEM_NOTE) {
 		s->notes += XXH64(it->ev.terms, it->ev.len, it->ev.note);
 		return;
@@ -102,8 +102,9 @@ static inline void seen_by_reader(struct seen *s, const void *p, size_t n)
 
 /*
  * Pushes the file to a live log in pieces of up to `piece' bytes, or all at
- * once if `piece' is 0. After each piece, sets a watermark: `begin' after the
- * first piece, and `grows' more after each further piece.
+ * once if `piece' is 0. After each piece, sets a watermark, the time up to
+ * which the log counts as complete: `begin' after the first piece, and `grows'
+ * more after each further piece.
  */
 static inline void seen_live(struct seen *s, const uint8_t *p, size_t n,
 			     size_t piece, int64_t begin, int64_t grows)

@@ -181,8 +181,7 @@ static void damage_is_found_in_pieces_too(void **state)
 	free(b.p);
 }
 
-/* --- when items are returned
- * ------------------------------------------------ */
+/* --- when items are returned ---------------------------------------------- */
 
 struct fixture {
 	struct build b;

@@ -219,8 +219,9 @@ static void check_live(const struct build *b)
 	seen_by_reader(&file, b->file.data, b->file.len);
 	seen_live(&live, b->file.data, b->file.len, 300000, 0, 1);
 	assert_int_equal(file.n, live.n);
-	/* The watermark is behind the events, so items of different streams may
-	 * come in another order than from the reader for files. */
+	/* The watermark stays before the times of all events, so items of
+	 * different streams may come in another order than from the reader for
+	 * files. */
 	for (size_t i = 0; i < file.n; i++) {
 		size_t k = 0;
 

@@ -59,8 +59,9 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Adds event n at ns to the log of node i, unless n is 0, and pushes the log.
- * Then sets the watermark `mark'. Both times are system times. */
+/* Adds event n at the time ns to the log of node i, or no event if n is 0.
+ * Pushes the new bytes of the log, and sets the watermark `mark'. Both times
+ * are system times. */
 static void push(struct fixture *f, unsigned i, uint64_t ns, unsigned n,
 		 int64_t mark)
 {
@@ -121,8 +122,8 @@ static void an_item_waits_for_the_other_watermarks(void **state)
 	push(f, 1, 0, 0, 101);
 	gives(f, 0, 1, false);
 	gives_nothing(f, -1);
-	/* An item of node 1 at 300 shows that no earlier item of this node can
-	 * follow, as a watermark of 300 does. */
+	/* Like a watermark of 300, an item of node 1 at 300 shows that no
+	 * earlier item of this node can follow. */
 	push(f, 1, 300, 2, 301);
 	push(f, 0, 250, 3, 550);
 	gives(f, 0, 3, false);

@@ -95,10 +95,10 @@ static void packets_outside_are_skipped_with_their_losses(void **state)
 	 * packets around it may have been in it. */
 	expect(&b, 250, 260, 0, 1);
 	expect(&b, 0, 1, 10, 2);
-	/* The range ends before the first event, so no loss is in it either. */
+	/* The range ends before the first event, so it has no loss either. */
 	expect(&b, -10, 0, 0, 0);
-	/* The 10 events that are lost after the last packet count as lost at
-	 * the end. */
+	/* The 10 events that are lost after the last packet may have been in
+	 * each of these ranges. */
 	expect(&b, 900, 901, 10, 11);
 	expect(&b, 950, 960, 0, 10);
 	build_release(&b);
@@ -172,8 +172,8 @@ static void a_body_that_is_skipped_is_not_read(void **state)
 }
 
 /* Between two anchors, system time goes back by 50 ms, so the clock shows some
- * times twice. If such a time is in the range, its events of the first and of
- * the second time are in the range. */
+ * times twice. If the range has such a time, the events of both moments are in
+ * the range. */
 static void both_times_of_a_clock_that_went_back_are_found(void **state)
 {
 	struct build b = { 0 };
@@ -189,7 +189,8 @@ static void both_times_of_a_clock_that_went_back_are_found(void **state)
 	for (unsigned i = 10; i < 20; i++)
 		packet_at(&b, 0, UINT64_C(10000000) * i);
 	build_totals(&b, INV_END_CLOSED);
-	/* The packets from 60000000 to 110000000. */
+	/* The events of the six packets at 60000000, 70000000, ... 110000000
+	 * are returned. */
 	read_range(&c, &b.file, 1, T0 + 60000000, T0 + 60000010, &skipped);
 	assert_int_equal(c.n_events, 60);
 	assert_int_equal(c.got[0].ts, T0 + 60000000);
@@ -317,8 +318,8 @@ static void same_events(const struct collected *all,
 	assert_int_equal(k, some->n);
 }
 
-/* `all' has the items of the whole log, `some' those of the range. Each loss
- * that `all' shows within the range is counted in `some', and `some' has no
+/* `all' has the items of the whole log, `some' those of the range. All losses
+ * that `all' has within the range must be in `some', and `some' must not have
  * more losses than `all'. */
 static void losses_are_kept(const struct collected *all,
 			    const struct collected *some, int64_t from,

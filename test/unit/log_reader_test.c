@@ -276,9 +276,9 @@ static void losses_in_several_totals_are_reported_once(void **state)
 	build_release(&b);
 }
 
-/* Each stream needs the totals of the file. Packed totals can be small in the
- * file and large in memory. A reader must not unpack them for each stream
- * again. */
+/* Each stream needs the totals of the file. Compressed totals can be small in
+ * the file and large in memory. A reader must not decompress them again for
+ * each stream. */
 static void many_packed_totals_cost_no_time(void **state)
 {
 	const struct inv_log_totals none = { .stream = INV_RINGS_MAX - 1 };
@@ -384,8 +384,9 @@ static void a_log_without_an_end_is_reported(void **state)
 	build_release(&b);
 }
 
-/* A log that grows is read twice. The anchor that is added changes the system
- * time of the last event, but not its time on the clock of the events. */
+/* The log is read twice, and an anchor is added in between. The anchor changes
+ * the system time of the last event, but not its time on the clock of the
+ * events. */
 static void the_clock_of_events_needs_no_anchor(void **state)
 {
 	struct build b = { 0 };

@@ -42,8 +42,8 @@ static void a_window_shows_the_bytes_of_its_place(void **state)
 		size_t n = any_to(any_to(100) ? 5000 : 300000);
 		const uint8_t *p;
 
-		/* The next bytes begin where the last ones ended, a little
-		 * later, or at a random place. */
+		/* The next bytes to read begin where the last ones ended, a
+		 * little later, or at a random place. */
 		if (any_to(3) == 0)
 			off += any_to(20000);
 		if (any_to(20) == 0 || off > SIZE)

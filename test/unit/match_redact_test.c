@@ -182,11 +182,12 @@ static void fields_with_names_of_keys(void **state)
 		   NULL);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 3), 4);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 2), 0);
-	/* The record is defined, and none of its fields is a key. */
+	/* This version of the record is defined, and none of its field names is
+	 * a key of the rules. */
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 4), 0);
-	/* The largest version whose fields include a key has 3 elements. All
-	 * fields of unknown versions are redacted, if they have at most four
-	 * elements more. */
+	/* The largest version with a key among its field names has 3 elements.
+	 * Records with up to four elements more may be of an unknown version,
+	 * so all their fields are redacted. */
 	assert_true(inv_redact_fields(&rules, name("user"), 5) == ~(uint64_t)1);
 	assert_true(inv_redact_fields(&rules, name("user"), 7) == ~(uint64_t)1);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 8), 0);

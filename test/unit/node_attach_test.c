@@ -25,8 +25,8 @@ static size_t files_in(const char *dir)
 	return n;
 }
 
-/* Waits until the node has n processes. This takes some time, because a process
- * unregisters its name before it ends. */
+/* Waits until the node has n processes. A process unregisters its name before
+ * it ends, so it may still exist when its name is gone. */
 static void await_processes(struct inv_conn *c, int n)
 {
 	unsigned tries = 1200;
@@ -209,9 +209,9 @@ static void a_node_that_dies_meanwhile_is_lost(void **state)
 
 /*
  * When the command is cancelled, it waits up to two seconds until the node
- * tells it the pid of the guard. If the node does, the command leaves the node
- * as usual. If not, the node removes the code by itself after the connection
- * has ended.
+ * tells it the pid of the guard, the process that removes inviso's code. If the
+ * node does, the command leaves the node as usual. If not, the node removes the
+ * code by itself after the connection has ended.
  */
 static void a_cancelled_attach_leaves_nothing(void **state)
 {

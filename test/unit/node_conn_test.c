@@ -255,7 +255,7 @@ static void a_stopped_node_is_silent_for_its_tick_time_at_most(void **state)
 	(void)state;
 	start_peer(&p, "stopped", quick);
 	c = connect_to(in, p.name, NULL);
-	/* The connection has itself requested this value when it began. */
+	/* When the connection began, it requested the node's tick time, too. */
 	for (i = 0; i < 5; i++) {
 		assert_int_equal(call(c, "net_kernel", "get_net_ticktime", "[]",
 				      0, &answer, &err),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decodes answers of gauges: valid answers, and others, because a node can send
- * anything. */
+/* Decodes answers of gauges, the processes that measure nodes for `inviso top':
+ * valid answers, and others, because a node can send anything. */
 #include "node_answer.h"
 
 #include <stdint.h>

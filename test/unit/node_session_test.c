@@ -475,7 +475,7 @@ static void a_part_of_something_else_is_begun_anew(void **state)
 {
 	(void)state;
 	/* A session that was removed may still use its name for a moment, so
-	 * this test uses another name. */
+	 * this test does not use the name of the test before. */
 	with_part("odd_part", 1000, 500,
 		  "continued with what does not belong there");
 }
@@ -495,8 +495,8 @@ static void the_fetched_part_is_not_read_again(void **state)
 	first = content(name);
 	assert_true(first.len > sizeof(part));
 	remove_file(name, "");
-	/* Only the last 64 KiB of the part are compared with the log. So the
-	 * wrong byte at the start of the part stays. */
+	/* Only the last 64 KiB of the unfinished file are compared with the
+	 * log. So the wrong byte at the start of the file stays. */
 	memcpy(part, first.data, sizeof(part));
 	part[0] ^= 0xff;
 	write_part(name, part, sizeof(part));
@@ -544,7 +544,7 @@ static void nothing_is_written_over(void **state)
 	inv_fetch_release(&f, 1);
 	remove_file(name, "");
 
-	/* The name of the part is a symbolic link, which is not followed. */
+	/* The unfinished file is a symbolic link, which is not followed. */
 	path_of(target, sizeof(target), "target", "");
 	path_of(path, sizeof(path), name, ".part");
 	fd = open(target, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -558,8 +558,8 @@ static void nothing_is_written_over(void **state)
 	inv_fetch_release(&f, 1);
 	assert_int_equal(unlink(path), 0);
 
-	/* The lock on the part shows that another process is fetching the
-	 * log. */
+	/* The unfinished file is locked, which means that another process is
+	 * fetching the log. */
 	write_part(name, "", 0);
 	fd = open(path, O_RDWR);
 	assert_int_equal(flock(fd, LOCK_EX), 0);

@@ -10,7 +10,8 @@
 static struct inv_survey survey;
 static struct inv_err err;
 
-/* The elements of the answer that a node like this one sends to the survey. */
+/* The number of elements in the answer to the survey (the command's questions
+ * about a node), and the answer of a node like this one. */
 #define ELEMENTS 7
 static const char *const usual[ELEMENTS] = {
 	"\"25\"", "\"13.1.5\"", "\"x86_64-pc-linux-gnu\"", "8", "linux",

@@ -181,7 +181,7 @@ static void finish(struct world *w)
 	free(w);
 }
 
-/* Adds process 7 of the node to the table of processes. Returns its number in
+/* Adds process 7 of the node to the table of processes. Returns its index in
  * the table. */
 static uint32_t process(struct world *w, const char *node, size_t len)
 {
@@ -276,8 +276,9 @@ static void memory_has_a_bound(void **state)
 	assert_true(found.groups > 4);
 }
 
-/* Rows that wait in the batches of many files go into the columns at about the
- * same time. The memory does not double then. */
+/* Rows wait in a batch before they go into the columns of their file. Here the
+ * batches of many files become full at about the same time. The memory must not
+ * double then. */
 static void batches_have_a_bound(void **state)
 {
 	struct world *w = start(INV_SINK_BY_NODE);
@@ -295,8 +296,9 @@ static void batches_have_a_bound(void **state)
 		if (now.uordblks + now.hblkhd > most)
 			most = now.uordblks + now.hblkhd;
 	}
-	/* A file that is complete takes no memory, so the rows that wait for
-	 * the end do not take it all at once. */
+	/* The files are completed one after the other, and each is freed before
+	 * the next one. So the rows that still wait do not need memory in all
+	 * files at once. */
 	assert_int_equal(inv_partitions_finish(&w->p, &w->err), 0);
 	assert_true(mallinfo2().uordblks < before + ((size_t)16 << 20));
 	finish(w);
@@ -321,8 +323,8 @@ static void large_texts_are_in_memory_once(void **state)
 	assert_int_equal(found.rows, INV_BATCH_ROWS);
 }
 
-/* Files with few rows take little memory, so that many of them fit, and their row
- * groups are not small. */
+/* Files with few rows take little memory, so many of them can be open at once.
+ * No file has to write its rows early, in a small row group. */
 static void few_rows_take_little_memory(void **state)
 {
 	struct world *w = start(INV_SINK_BY_NODE);

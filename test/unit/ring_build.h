@@ -39,7 +39,8 @@ struct ring_build {
  * times each time the test runs. */
 static uint64_t build_clock_ns;
 
-/* If not 0, build_open makes so many large slots of build_large_bytes. */
+/* If not 0, build_open makes so many large slots of build_large_bytes each. A
+ * large slot has space for an event that does not fit into a packet. */
 static uint32_t build_n_large;
 static uint32_t build_large_bytes = 2048 * 1024;
 
@@ -50,7 +51,8 @@ static inline uint64_t build_now(void)
 	return inv_mono_ns();
 }
 
-/* Takes an anchor, as the keeper does once a second. */
+/* Takes an anchor (a reading of several clocks at once), as the keeper of a
+ * tracer does once a second. */
 static inline void build_anchor(struct ring_build *b, int64_t offset)
 {
 	uint64_t n = atomic_load(&b->ctl->n_anchors);

@@ -93,8 +93,8 @@ static void a_packet_comes_in_pieces_each_with_its_definitions(void **state)
 	assert_int_equal(f.n_events, 5);
 	assert_true(f.ev_off > 0);
 	assert_true(sound());
-	/* The second fragment counts what was lost between this packet and the
-	 * next. */
+	/* The second fragment counts the events that were lost between this
+	 * packet and the next. */
 	assert_int_equal(f.dropped[INV_LOSS_TOO_BIG], 1);
 	move();
 	assert_int_equal(atomic_load(&ring()->read_seq), 2);

@@ -114,7 +114,8 @@ static void no_second_has_more_events_than_the_rate(void **state)
 		now = START;
 		n = 0;
 		for (step = 0; step < STEPS; step++) {
-			/* Steps are mostly short, with some pauses. */
+			/* The time advances by less than 1 ms, and in one of
+			 * eight steps by less than 1 s. */
 			now += (uint64_t)(rand() % 1000) *
 			       (rand() % 8 ? 1000 : 1000000);
 			g[n].at = now;
@@ -126,8 +127,8 @@ static void no_second_has_more_events_than_the_rate(void **state)
 	}
 }
 
-/* A thread requests a lease. Its time is before the time at which another
- * thread took the last lease. */
+/* A thread requests a lease for a time that is before the last lease, which
+ * another thread took. */
 static void a_time_in_the_past_gets_no_lease(void **state)
 {
 	static struct inv_rate r;

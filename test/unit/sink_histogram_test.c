@@ -176,8 +176,8 @@ static void drawing(void **state)
 	assert_int_equal(drawn(), 0);
 	put(&h, 0);
 	assert_int_equal(drawn(), 1);
-	/* A value of 2^53 ns (104 days) is drawn. A line for the gap is before
-	 * it. */
+	/* The value of 2^53 ns (104 days) has a line, and before it is a line
+	 * for the gap. */
 	put(&h, UINT64_C(1) << 53);
 	assert_int_equal(drawn(), 3);
 	for (unsigned i = 0; i < 53; i++)

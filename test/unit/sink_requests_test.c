@@ -55,8 +55,9 @@ static const struct inv_item *event(const char *what, uint64_t prev,
 	return &f.item;
 }
 
-/* When hops are left out because the bound is reached, their processes are left
- * out, too. */
+/* A hop is a message from its send event to its receive event. When hops are
+ * left out because the memory's bound is reached, their processes are left out,
+ * too. */
 static void processes_are_bounded(void **state)
 {
 	const struct inv_print_opts print = { 0 };

@@ -45,8 +45,9 @@ static void the_content_of_an_envelope_counts(void **state)
 	is("{call,{<8472.110.0>,#Ref<0.1.2.3>},{take,8,{wait,20}}}",
 	   "call take");
 	is("{#Reference<0.1.2.3>, {:reply, 3}}", ":reply");
-	/* The pid is the last element, so it is the value of `started' and the
-	 * tuple is not an envelope. */
+	/* A tuple with a pid among its first two elements is an envelope, whose
+	 * last element is the message. Here the pid itself is the last element,
+	 * so it is only the value of `started'. */
 	is("{started,<0.88.0>}", "started");
 }
 

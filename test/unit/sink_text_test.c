@@ -166,8 +166,8 @@ static void other_results_are_printed_unchanged(void **state)
 	begin(&b);
 	RECORD(&b, 1000, INV_TAG_CALL, RESULT, CALL, 0x83, M, F, M);
 	RECORD(&b, 2000, INV_TAG_CALL, RESULT, CALL, 0x82, M, 1);
-	/* This result begins with an element of a stack trace, but its second
-	 * element is none. */
+	/* The first element of this result is one of a stack trace, but the
+	 * second is not. */
 	RECORD(&b, 3000, INV_TAG_CALL, RESULT, CALL, INV_T_LIST, 0x84, M, F, 0,
 	       INV_T_NIL, M, INV_T_END);
 	RECORD(&b, 4000, INV_TAG_CALL, RESULT, CALL, INV_T_NIL);

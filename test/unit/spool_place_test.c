@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Sweeping removes the places of dead VMs, and keeps all others. */
+/* Sweeping removes the places (private directories) of dead VMs, and keeps all
+ * others. */
 
 #include "spool/place.h"
 
@@ -253,9 +254,10 @@ static bool is_dead(bool local)
 	return dead;
 }
 
-/* A place has a record of another boot. On a network file system, it may belong
- * to a VM on another machine. On a disk of this machine, it belongs to an
- * earlier boot of this machine, so the VM is dead. */
+/* The record in a place (its file `node') names another boot. On a network file
+ * system, the place may belong to a VM on another machine. On a disk of this
+ * machine, the place is from an earlier boot of this machine, so its VM is
+ * dead. */
 static void another_boot_is_of_this_machine_on_its_own_disk(void **state)
 {
 	(void)state;
@@ -271,9 +273,9 @@ static void another_boot_is_of_this_machine_on_its_own_disk(void **state)
 	assert_false(is_dead(true));
 }
 
-/* A place is young and has another boot id. It may belong to a VM in a
- * container: a container can have its own boot id, and a VM locks the record
- * only after writing it. */
+/* The record in a place is young and names another boot. The place may belong
+ * to a VM in a container: a container can have its own boot id, and a VM locks
+ * the record only after writing it. */
 static void a_young_place_of_another_boot_may_belong_to_a_container(
 	void **state)
 {
@@ -402,7 +404,7 @@ static void other_files_are_kept(void **state)
 }
 
 /* A directory that has other permissions, or another name, or is a symbolic
- * link, is not swept. */
+ * link, is never removed. */
 static void only_private_directories_are_swept(void **state)
 {
 	(void)state;

@@ -357,8 +357,8 @@ static void the_end_of_input_is_only_a_hint(void **state)
 
 	(void)state;
 	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
-	/* The pipe to the keeper is closed. The spooler continues to work
-	 * without a keeper. */
+	/* The pipe from the keeper (the process that starts the spooler) is
+	 * closed. The spooler continues without a keeper. */
 	CHECK(pipe2(p, O_CLOEXEC) == 0);
 	close(p[1]);
 	pid = start(&b, getpid(), p[0]);
@@ -367,8 +367,9 @@ static void the_end_of_input_is_only_a_hint(void **state)
 	flush(&b);
 	kill(pid, SIGKILL);
 	status_of(pid);
-	/* The test still adds anchors, as a keeper that runs does. So the
-	 * spooler exits, and leaves the end of the log to the next spooler. */
+	/* The test still adds anchors, which shows the spooler that the keeper
+	 * runs. So the spooler exits, and the next spooler writes the end of
+	 * the log. */
 	pid = start(&b, getpid(), p[0]);
 	for (i = 0; i < 600 && !gone; i++) {
 		build_anchor(&b, 0);

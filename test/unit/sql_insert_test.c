@@ -84,7 +84,7 @@ static void rows_have_their_texts(void **state)
 	assert_int_equal(inv_database_create(&w->db, NULL, &w->err), 0);
 	for (unsigned i = 0; i < ROWS; i++) {
 		put(w, i);
-		/* Large texts do not wait in memory. */
+		/* The batch must not keep large texts in memory. */
 		assert_true(inv_batch_size(b) < LARGE / 2);
 	}
 	assert_int_equal(inv_database_finish(&w->db, &w->err), 0);

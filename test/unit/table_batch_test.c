@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch has copies of its rows, of texts too, and can be used again. */
+/* A batch has copies of its rows and of their texts, and can be used again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +21,8 @@ static void put_text(struct inv_cell *cell, const char *text)
 	cell->text.n = strlen(text);
 }
 
-/* Adds rows with the numbers first, first + 1, ... The text of each is its number,
- * in memory that is overwritten. */
+/* Adds rows with the numbers first, first + 1, ... The text of a row is its
+ * number. The text's memory is overwritten for the next row. */
 static void add(struct inv_batch *b, unsigned first, unsigned n)
 {
 	struct inv_cell cells[INV_TABLE_COLUMNS_MAX] = { 0 };
@@ -100,7 +100,7 @@ static void texts_can_be_empty(void **state)
 	inv_batch_release(&b);
 }
 
-/* A row that does not fit is not in the batch, so nobody reads it. */
+/* A row that does not fit is not in the batch, so no reader gets it. */
 static void a_row_that_does_not_fit_is_not_there(void **state)
 {
 	struct inv_cell cells[INV_TABLE_COLUMNS_MAX] = { 0 };

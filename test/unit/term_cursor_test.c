@@ -164,8 +164,8 @@ static const struct {
 	{ INV_ENC_PACKED, BYTES("\xcf\x00\x09"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\xd2\x01\x01\x01"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\xd2\x81\x01\x01\x01"), INV_EDAMAGED },
-	/* Each cut says that it is in a container of another kind than the one
-	 * it is in. */
+	/* Each cut names a kind of container, and is in a container of another
+	 * kind. */
 	{ INV_ENC_PACKED, BYTES("\xc8\x01\x02"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\x82\xc8\x03\x02"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\x82\xc8\x07\x00"), INV_EDAMAGED },

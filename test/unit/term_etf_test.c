@@ -36,7 +36,8 @@ static void check(enum inv_enc enc, const struct inv_dict *dict,
 	inv_buf_release(&out);
 }
 
-/* These terms are in the external format, and are written as they are read. */
+/* These terms are in the external format, and the bytes that are written equal
+ * those that were read. */
 static const struct pair same[] = {
 	{ BYTES("\x61\xff"), 0, 0 },
 	{ BYTES("\x62\x00\x00\x01\x00"), 0, 0 },
@@ -76,8 +77,8 @@ static void a_large_tuple_has_its_size(void **state)
 
 #define HOLE "\x77\x03..."
 static const struct pair cuts[] = {
-	/* The lists [1|CUT] and {1,CUT of 2 elements}, a map whose second value
-	 * is cut, and a list of bytes that is cut. */
+	/* The list [1|CUT], the tuple {1,CUT of 2 elements}, a map whose second
+	 * value is cut, and a list of bytes that is cut. */
 	{ BYTES("\xc6\x01\xc8\x03\x05"),
 	  BYTES("\x6c\0\0\0\x02\x61\x01" HOLE "\x6a") },
 	{ BYTES("\x83\x01\xc8\x01\x02"), BYTES("\x68\x02\x61\x01" HOLE) },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inv_simple_print is a quick printer for simple terms. For random packed
- * terms, it prints the same text as inv_term_print, or nothing. */
+/* inv_simple_print is a quick printer for simple terms. For random terms in the
+ * encoding of logs, it prints the same text as inv_term_print, or nothing. */
 #include "term/simple.h"
 
 #include <setjmp.h>
@@ -444,7 +444,8 @@ static void elements_have_their_ends(void **state)
 		inv_simple_count(terms.data, terms.data + terms.len - 1, &n));
 }
 
-/* Tests inv_simple_print_elements with the arguments of an APPLY. */
+/* Tests inv_simple_print_elements with the arguments of an APPLY, which encodes
+ * {Module, Function, Arguments}. */
 static void arguments_have_their_ends(void **state)
 {
 	struct inv_dict_function f;

@@ -283,7 +283,8 @@ static void speeds(void **state)
 	assert_true(top.nodes[0].reductions == -1);
 }
 
-/* Gives the board a ranking with one rank, as inv_ranking_make makes it. */
+/* Gives the board (the data of the screen) a ranking with one entry, in the
+ * form in which inv_ranking_make makes it. */
 static void counted(int (*take)(struct inv_board *, const struct inv_ranking *,
 				const struct inv_flow *, uint64_t),
 		    enum inv_count_of of, const char *key, uint64_t n,
@@ -335,7 +336,7 @@ static void functions(void **state)
 }
 
 /* A process with messages is in a row, even if it is not among the processes
- * that the gauge reports. */
+ * that the gauge (the process that measures the node) reports. */
 static void messages(void **state)
 {
 	(void)state;

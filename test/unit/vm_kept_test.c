@@ -63,7 +63,8 @@ static struct inv_kept_call *begin(uint32_t thread, uint32_t pid,
 	return call;
 }
 
-/* Ends the call at `ns'. Returns how long it took, or 0 if it is not found. */
+/* Ends the innermost call of the function at the time `ns'. Returns how long
+ * the call took, or 0 if there is none. */
 static uint64_t end(uint32_t thread, uint32_t pid, uint32_t function,
 		    uint64_t ns)
 {
@@ -109,8 +110,8 @@ static void calls_nest(void **state)
 	assert_int_equal(end(0, 1, 7, 130), 20);
 	assert_int_equal(inv_kept_end(k, 0, PID(1), 7, &call, &lost),
 			 INV_KEPT_FOUND);
-	/* The call of 8 was inside another call of 7. So only the 20 ns of that
-	 * call count as inner time here. */
+	/* The call of function 8 was inside the inner call of function 7, which
+	 * took 20 ns. So only these 20 ns are inner time of the outer call. */
 	assert_int_equal(call->inner_ns, 20);
 	assert_int_equal(call->ns, 100);
 	assert_int_equal(lost, 0);
@@ -349,8 +350,9 @@ static void room_inside_calls_without_room(void **state)
 	assert_int_equal(found(1, 1), INV_KEPT_UNKNOWN);
 }
 
-/* Ends are missing, and a call of the function found no room. The end of this
- * call must not be taken for the end of an older call of the function. */
+/* The ends of some calls are missing, and one call of function 1 found no room
+ * when it began. Its end must not be taken for the end of an older call of
+ * function 1. */
 static void missing_ends_around_a_gap(void **state)
 {
 	uint32_t n;
@@ -365,14 +367,15 @@ static void missing_ends_around_a_gap(void **state)
 	begin(0, 1, 3, 31);
 	assert_int_equal(found(1, 7), INV_KEPT_UNKNOWN);
 	assert_int_equal(lost, 0);
-	/* The call at 20 ends, and found no room. Then the call at 10 ends. */
+	/* The call at 20 ends, which found no room when it began. Then the call
+	 * at 10 ends. */
 	assert_int_equal(found(1, 1), INV_KEPT_NO_ROOM);
 	assert_int_equal(lost, 2);
 	assert_int_equal(end(0, 1, 1, 14), 4);
 	assert_int_equal(end(0, 1, 8, 15), 10);
 	assert_int_equal(lost, 0);
-	/* The call at 20 found no room and ends. The call at 10 has no end, so
-	 * one call is lost. */
+	/* The call at 20, which found no room, ends. The end of the call at 10
+	 * is missing, so one call is lost. */
 	begin(0, 1, 8, 5);
 	begin(0, 1, 1, 10);
 	n = fill(2);
@@ -491,10 +494,10 @@ static void many_threads(void **state)
 }
 
 /*
- * A thread sweeps processes while other threads still make calls for them. Each
- * step of a thread is between enter() and leave(), as a tracer's callback would
- * be. If a block were freed too early, bytes or the number of blocks would be
- * wrong.
+ * A thread frees the calls of processes (inv_kept_mark, inv_kept_reap) while
+ * other threads still begin and end calls for them. Each step of a thread is
+ * between enter() and leave(), as a tracer's callback would be. If a block were
+ * freed too early, bytes or the number of blocks would be wrong.
  */
 static _Atomic bool busy[THREADS];
 static _Atomic bool over;

@@ -120,8 +120,8 @@ static void a_process_at_the_limit_is_held_until_release(void **state)
 	begin(5, 1, LIMIT - 1);
 	assert_int_equal(reach(5, 1), 5);
 	assert_false(holds(2));
-	/* The function is stopped, so its ends are not recorded any more, in
-	 * any process. */
+	/* The process has reached the limit, so the ends of function 5 are no
+	 * longer recorded, in any process. */
 	assert_false(inv_open_calls_end(o, f, pid(2)));
 	release(5);
 	assert_false(holds(1));
@@ -162,8 +162,8 @@ static void two_processes_are_held_for_one_function(void **state)
 	assert_false(holds(2));
 }
 
-/* The entry of a process counts the calls of only a few functions
- * separately. */
+/* The table's entry for a process has separate counts of open calls for only a
+ * few functions. */
 static void many_functions(void **state)
 {
 	struct inv_stopped_call s;
@@ -180,8 +180,8 @@ static void many_functions(void **state)
 	assert_int_equal(reach(500, 1), 500);
 	release(500);
 	assert_false(holds(1));
-	/* After the release, the open calls that remain are those of functions
-	 * with a count of their own. */
+	/* After the release, only the calls of functions with a separate count
+	 * still count as open. */
 	begin(10, 1, LIMIT / 2);
 	assert_false(holds(1));
 	assert_false(inv_open_calls_stopped(o, &at, &s));

@@ -65,8 +65,9 @@ static void a_received_token_is_not_stale(void **state)
 	assert_true(inv_starters_done(s, PID(1)));
 	inv_starters_received(s, PID(1));
 	assert_false(inv_starters_done(s, PID(1)));
-	/* A start call after a message with a token continues the request of
-	 * the message. When this call has ended, the token is stale again. */
+	/* After a message with a token, a call of a function that begins
+	 * requests continues the message's request. When this call has ended,
+	 * the token is stale again. */
 	inv_starters_go_on(s, PID(1));
 	inv_starters_end(s, PID(1));
 	assert_true(inv_starters_done(s, PID(1)));

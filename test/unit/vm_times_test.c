@@ -142,7 +142,7 @@ static void calls_without_a_time(void **state)
 }
 
 /* If no block is free for a value, or the key has no cell, the value is added
- * to the row of the others. No value is lost. */
+ * to the row of the kind INV_COUNT_OTHERS. No value is lost. */
 static void beyond_the_bound(void **state)
 {
 	const struct inv_tally_key others = { .kind = INV_COUNT_OTHERS };

@@ -46,7 +46,7 @@ pay(N, _Sum) ->
         false -> {ok, N}
     end.
 
-%% Waits so many times as long as the order is slow.
+%% If the order is slow, sleeps Times times the milliseconds that slow/2 has returned for it.
 wait(Times) ->
     case get(slow) of
         0 -> ok;
