@@ -27,9 +27,9 @@
 -export_type([spec/0, clause/0, action/0, rule/0]).
 
 -type action() :: return | caller | stack.
-%% A rule decides at the end of a call whether the call is recorded. It is recorded
-%% if it took at least MinNs nanoseconds (`none': the time does not matter), or if
-%% it failed and `Failed' is true.
+%% A rule decides at the end of a call whether the call is recorded. The call must
+%% have taken at least MinNs nanoseconds (`none': the time does not matter). If
+%% `Failed' is true, it must also have failed.
 -type rule() :: {MinNs :: non_neg_integer() | none, Failed :: boolean()}.
 %% A clause is {Head, Guards, Actions}. Other folders of the source add more kinds
 %% of actions, as tuples. `{raw, _}' is a clause of a raw match spec, which is
