@@ -33,7 +33,7 @@
  * were used before are taken first.
  */
 #define INV_KEPT_BLOCK 256u
-/* How many bytes of a call are in its first block. */
+/* The most bytes of a call that its first block has. */
 #define INV_KEPT_NEAR (INV_KEPT_BLOCK - 48u)
 #define INV_KEPT_PROCESS 4096u /* blocks of a process, at most */
 
@@ -51,8 +51,8 @@ struct inv_kept_call {
 	uint32_t depth;	   /* how many calls of the process were open when it
 			      began */
 	uint64_t ns;	   /* when it began, in ns */
-	uint64_t inner_ns; /* total time of the calls inside it that have
-			      ended */
+	uint64_t inner_ns; /* how much time it has spent in calls inside it that
+			      have ended */
 	uint32_t n;	   /* how many bytes it has */
 	uint32_t marks;	   /* bits that the caller sets, as it fills `bytes' */
 	uint8_t bytes[INV_KEPT_NEAR];
