@@ -510,8 +510,8 @@ static bool map_has_stack(const struct inv_redact_copy *x, const uint8_t *p,
 
 /* Returns how to copy the next element of a list or map in which list_has_stack
  * or map_has_stack has found a stack trace. The stack trace itself is copied by
- * the rules. Of the other elements only the shape remains (INV_REDACT_REASON),
- * because they can contain the arguments of a function in the stack trace. */
+ * the rules. The other elements are copied with INV_REDACT_REASON, because they
+ * can contain the arguments of a function in the stack trace. */
 static enum inv_redact_how beside(const struct inv_redact_copy *x)
 {
 	return has_stack(x, x->p) ? INV_REDACT_BY_RULES : INV_REDACT_REASON;
