@@ -637,8 +637,8 @@ look(S0) ->
             finish(Why, Text, short(<<>>, S))
     end.
 
-%% Checks the load of the node, and whether another tool has replaced the session's
-%% system tracer.
+%% Checks the load of the node and, for a session of requests, whether its tracer is
+%% still the system tracer.
 look_around(#session{overload = Overload, seq = Seq, tracing = T} = S) ->
     case {inviso_session_seq:check(Seq, T), inviso_overload:check(Overload)} of
         {none, {ok, Next}} -> S#session{overload = Next};
