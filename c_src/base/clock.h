@@ -6,9 +6,9 @@
 #include <time.h>
 
 /*
- * Returns the time of a clock of the operating system, in ns. C code reads these
- * clocks in this way, unless seconds are enough: then it calls time(). (Erlang's
- * times come from the VM.) Deadlines are times of the monotonic clock.
+ * Returns the time of a clock of the operating system, in ns. C code reads its
+ * clocks in this way, but calls time() if seconds are enough. (Erlang's times
+ * come from the VM.) Deadlines are times of the monotonic clock.
  */
 static inline uint64_t inv_clock_ns(clockid_t clock)
 {
