@@ -34,8 +34,8 @@ enum stage {
 	LEAVES,	 /* the request to leave was sent to the guard */
 	DIES,	 /* two questions: is the guard alive, and which process owns
 		    its table? */
-	UNLOADS, /* a question: does the process that removes the code still
-		    have its lock? */
+	UNLOADS, /* a question: does a process still have the lock for loading
+		    and removing code? If none has it, the code is gone */
 };
 
 /* The maximum number of requests to a node at the same time. */
