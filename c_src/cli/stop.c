@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread receives the signals and turns them into requests on a descriptor,
- * which other code can poll.
+ * A thread receives SIGINT, SIGTERM and SIGHUP, and then makes an eventfd
+ * readable. The command polls the eventfd to know when to stop.
  */
 #include "cli/stop.h"
 

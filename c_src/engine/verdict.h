@@ -54,8 +54,8 @@ struct inv_verdict {
 
 void inv_verdict_init(ErlNifEnv *env);
 
-/* Makes the verdict of an event that has no result of a match spec: all
- * sessions match. */
+/* Makes the verdict of an event for which the VM reports no result of a match
+ * spec, for example because the trace pattern has none: all sessions match. */
 void inv_verdict_none(struct inv_verdict *v);
 
 /*

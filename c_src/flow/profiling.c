@@ -121,7 +121,7 @@ void inv_profiling_mark(void *arg)
 struct sample {
 	int64_t flags;
 	int64_t ns;
-	int64_t n; /* how many functions the sample has */
+	int64_t n; /* how many stack frames the sample has */
 	struct inv_paths_frame *frame;
 };
 

@@ -91,8 +91,9 @@ void inv_layout_add_large(void *map, uint32_t n, uint32_t bytes)
 }
 
 /*
- * Returns the offset of the large slots. If the mapping has none, that is the
- * mapping's end. Returns 0 if the slots do not lie within the mapping.
+ * Returns the offset of the large slots. If the mapping has no large slots, the
+ * offset is the mapping's end. Returns 0 if the slots do not lie within the
+ * mapping.
  */
 static uint64_t large_off(const struct inv_ring_ctl *ctl)
 {

@@ -151,10 +151,12 @@ is_refused(global, Old, New) -> Old =/= New;
 is_refused(_, Old, New) ->
     maps:get(call, Old, none) =/= maps:get(call, New, none).
 
-%% Returns the parts that the change would overwrite and that only another tool can
-%% have set. A global pattern overwrites all other parts, but call_time and
-%% call_memory are not checked then, because reading them stops all schedulers. So
-%% another tool can lose its call_time.
+%% Returns the parts that the change would overwrite, but that are not in `Old'. The
+%% engine has not set these parts; so if the VM has one of them, another tool has set
+%% it. A global pattern overwrites all other parts. Nevertheless the result for a
+%% global pattern has no call_time and call_memory, because the caller reads each
+%% part, and reading these two stops all schedulers. So another tool can lose its
+%% call_time or call_memory unnoticed.
 endangered(Old, #{call := {global, _}}) ->
     [K || K <- [meta, call_count], not is_map_key(K, Old)];
 endangered(Old, New) ->

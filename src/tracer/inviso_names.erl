@@ -130,9 +130,10 @@ keep(_, [], _Ms) ->
 keep(Namer, Notes, Ms) ->
     ask_namer(Namer, fun(Ref) -> {keep, Notes, self(), Ref} end, Ms).
 
-%% Stores notes that are written already. When the names are written again, as in each
-%% new file of a log, these notes are written again too. A note about the ends of
-%% calls replaces an earlier one. Any process may call this.
+%% Tells the namer about notes that the caller has written into the log. The namer
+%% writes them again whenever it writes the names again, as in each new file of a
+%% log. A NOTE_ENDS replaces the NOTE_ENDS of an earlier call of this function. Any
+%% process may call this.
 -spec remember(pid() | none, [note()]) -> ok.
 remember(none, _) ->
     ok;
@@ -262,7 +263,7 @@ late(S) ->
     turn(S).
 
 asked_for(#names{asked = []} = S) -> turn(S);
-asked_for(S) -> S. % callers are answered when the asker is done
+asked_for(S) -> S. % a round is running; done/1 will answer the callers of last/2
 
 %% Begins a round: writes the notes for which the ring had no room before, and
 %% then asks newly recorded processes for their names.

@@ -145,7 +145,8 @@ tpm(Config) ->
      || Bad <- [[{['_', '_'], [{no_such_guard}], []}], [x], false, x]],
     run(N1, [self(), d]),
     wait_until(fun() -> length(told(N1)) =:= 3 end),
-    %% The forms of tpm with more arguments also prepare the function.
+    %% The forms of tpm that take callbacks also do the work of init_tpm; so they
+    %% refuse a function that is initiated already.
     {ok, [{Node1, {error, already_initiated}}, {Node2, _}]} =
         inviso(N1, tpm, [?P, assoc, 2, [], {?P, call}]),
     {ok, [{Node2, {ok, 1}}]} =
@@ -158,7 +159,7 @@ tpm(Config) ->
         inviso(N1, tpm, [?P, other, 1, [] | All]),
     {ok, [{Node1, {ok, 1}}]} =
         inviso(N1, tpm, [[Node1], ?P, fails, 1, [] | All]),
-    %% A function that does not exist is not prepared.
+    %% A function that does not exist is not initiated.
     {ok, [{Node1, {ok, 0}}, {Node2, {ok, 0}}]} =
         inviso(N1, tpm, [?P, no_such, 2, [] | All]),
     {ok, [{Node1, {error, bad_mfa}}]} =

@@ -98,7 +98,8 @@ static void frames_for_others_are_ignored(void **state)
 	}
 }
 
-/* An earlier command may have had the same name, with another creation. */
+/* An earlier run of the inviso command may have had the same node name. It had
+ * another creation. */
 static void an_answer_to_an_earlier_command_is_ignored(void **state)
 {
 	erlang_pid before = self;

@@ -348,7 +348,8 @@ static void elements_are_printed_alike(void **state)
 	}
 }
 
-/* Atoms with quotes are simple, unless they need escapes. */
+/* inv_simple_print also prints atoms that may need quotes around them, but not
+ * atoms in which a character needs an escape. */
 static void quoted_atoms(void **state)
 {
 	static const uint8_t defs[] = {
@@ -444,8 +445,8 @@ static void elements_have_their_ends(void **state)
 		inv_simple_count(terms.data, terms.data + terms.len - 1, &n));
 }
 
-/* Tests inv_simple_print_elements with the arguments of an APPLY, which encodes
- * {Module, Function, Arguments}. */
+/* In the encoding of logs, the code APPLY stands for {Module, Function,
+ * Arguments}. Tests inv_simple_print_elements with these arguments. */
 static void arguments_have_their_ends(void **state)
 {
 	struct inv_dict_function f;
