@@ -16,6 +16,7 @@
                            contains/2]).
 
 -define(WORK, inviso_top_work).
+-define(FULL, <<"'full\\e[2J'">>).
 -define(NODE, inviso_stock_node).
 
 all() ->
@@ -177,17 +178,26 @@ many_processes(Config) ->
     One = one(Config),
     Ps = call(One, ?WORK, crowd, [inviso_test_lib:soak(8000, 100000)]),
     try
-        Opts = ?config(opts, Config),
-        Cmd = start(Opts, ["top", "-n", name(One), "--once", "--json", "--every",
-                           "200ms", "--for", "6s"], 60000),
-        #{status := 0, out := Out} = wait(Cmd, 60000),
-        Objects = json(Out),
+        Objects = examined(["6s", "20s", "60s"], Config),
         [#{<<"listed">> := Listed, <<"looked_at">> := Looked}]
             = of_type(<<"node">>, Objects),
         true = Listed > 8000 andalso Looked < Listed,
-        is_process(<<"'full\\e[2J'">>, <<"mailbox">>, 20000, 1, Objects)
+        is_process(?FULL, <<"mailbox">>, 20000, 1, Objects)
     after
         call(One, ?WORK, leave, [Ps])
+    end.
+
+%% Returns the result of the first of these times in which the process with the full mailbox is
+%% found: a node that has much other work examines fewer processes in a second.
+examined([For | More], Config) ->
+    Cmd = start(?config(opts, Config),
+                ["top", "-n", name(one(Config)), "--once", "--json", "--every", "200ms",
+                 "--for", For], 120000),
+    #{status := 0, out := Out} = wait(Cmd, 120000),
+    Objects = json(Out),
+    case processes(?FULL, Objects) of
+        [] when More =/= [] -> examined(More, Config);
+        _ -> Objects
     end.
 
 %%---------------------------------------------------------------------------
