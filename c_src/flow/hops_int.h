@@ -11,7 +11,7 @@
 /* Returns true if the bound of the memory is reached. */
 bool inv_hops_full(const struct inv_hops *h);
 
-/* Returns the array v of n elements, reallocated so that one more element fits.
+/* Returns the array v of n elements, reallocated with room for another element.
  * Returns NULL if there is no memory. */
 void *inv_hops_grown(void *v, uint32_t n, size_t size);
 

@@ -115,7 +115,8 @@ static void shortest(double f, struct decimal *d)
 	/* The float below a power of two is only half as far away as the float
 	 * above it. So if f is a power of two, the decimal number nearest to f
 	 * may be below f and read back as another float, although the next
-	 * higher decimal number reads back as f. So that one is tried, too. */
+	 * higher decimal number reads back as f. In this case the loop tries
+	 * both numbers. */
 	power = (bits & ((UINT64_C(1) << 52) - 1)) == 0;
 	/* For normal floats the loop starts with 15 digits. If fewer digits are
 	 * enough, the nearest number of 15 digits ends with zeros, which are

@@ -47,7 +47,7 @@ static inline const struct inv_open_functions *inv_open_calls_functions(
 }
 
 /* Makes a table for at most `processes' processes. `limit' is the number of
- * open calls that one process may have. Returns NULL if there is no memory. A
+ * open calls that a process may have. Returns NULL if there is no memory. A
  * page takes memory when it is first used. */
 struct inv_open_calls *inv_open_calls_make(uint32_t limit, uint64_t processes);
 void inv_open_calls_free(struct inv_open_calls *o);

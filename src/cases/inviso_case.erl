@@ -11,7 +11,7 @@
 %% A file contains expressions as in the shell, each with a full stop at its end.
 %% If an expression binds a variable, the variable keeps its value in all later
 %% expressions. Before the trace case runs, calls can be <em>translated</em> into
-%% calls of other functions, so that one file can be used with several APIs:
+%% calls of other functions, so that a file can be used with several APIs:
 %%
 %% ```
 %% {{M1, F1, Arity}, {M2, F2, Args}}      calls M1:F1/Arity

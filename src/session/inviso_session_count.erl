@@ -26,7 +26,7 @@
 %% by: the keys; `result': results of calls; `reason': exit reasons of processes
 %% every_ms: the time between two notes of the counts
 
-%% The memory that one thread's tables take (vm/tally.h, vm/times.h), in KiB,
+%% The memory that the tables of a thread take (vm/tally.h, vm/times.h), in KiB,
 %% rounded up.
 -define(COUNT_KIB, 330).
 -define(TIMES_KIB, 3500).

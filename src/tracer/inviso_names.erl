@@ -453,7 +453,7 @@ write(Left, #names{handle = Handle, batch = Batch, todo = Todo} = S) ->
     end.
 
 %% Called if the ring is full. After ?MAX_TRIES tries the first note is dropped,
-%% so that one note cannot block the others for ever.
+%% so that this note cannot block the others for ever.
 later(#names{tries = Tries} = S) when Tries < ?MAX_TRIES ->
     S#names{tries = Tries + 1};
 later(#names{todo = [_ | Rest]} = S) ->

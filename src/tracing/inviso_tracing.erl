@@ -233,9 +233,9 @@ note_ends(Handle, Known) ->
     _ = inviso_tracer:nif_note(Handle, Notes),
     inviso_keeper:remember(Handle, Notes).
 
-%% @doc Stores that the tracer with this handle counts open calls. From now on the
-%% tracer is told about each pattern before it is set. In the log, calls have a
-%% mark if the VM will report their ends.
+%% @doc Stores that the tracer with this handle counts open calls. From now on this
+%% module tells the tracer about each pattern before it sets the pattern. In the
+%% log, calls have a mark if the VM will report their ends.
 -spec bound(pos_integer(), tracing()) -> tracing().
 bound(Handle, T) ->
     _ = note_ends(Handle, true),
