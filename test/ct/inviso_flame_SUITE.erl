@@ -115,7 +115,7 @@ waiting(Config) ->
                  contains(Err, <<" Hz; the sampler took ">>),
                  %% A node has more than 32 processes, and nearly all of them wait.
                  {match, _} = re:run(Err, "the stacks stand for [1-9][0-9]* more: a node "
-                                     "takes at most 32 at a time")
+                                     "asks at most 32 processes at a time, until the next tick")
          end),
     Server = call(one(Config), erlang, whereis, [flame_server]),
     ok = call(one(Config), ?WORK, stop, [Server]).
