@@ -12,6 +12,8 @@
  * that other text is UTF-8 without control characters except line ends; that records
  * of etf and packets of ctf are whole.
  */
+#include <ftw.h>
+
 #include "base/utf8.h"
 #include "base/varint.h"
 #include "sink/ctf_stream.h"

@@ -7,12 +7,12 @@
  * write files themselves write them into a new directory; the target looks at them,
  * and they are removed.
  */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/remove.h"
 #include "flow/flow.h"
 #include "flow/paths.h"
 #include "log/inputs.h"
@@ -61,15 +61,6 @@ static void write_items(struct inv_inputs *in, struct inv_sink *s, bool whole)
 	CHECK(!inv_sink_end(s));
 	inv_flow_release(&flow);
 	inv_merge_release(&m);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(path);
 }
 
 static void sink_to(struct written *w, struct inv_inputs *in,
@@ -124,8 +115,10 @@ static void run_sink(const struct inv_sink_ops *format,
 		sink_to(&w, &in, &opts, data[0] & 8);
 		look(&w, arg);
 	}
-	if (w.dir[0])
-		CHECK(!nftw(w.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS));
+	if (w.dir[0]) {
+		inv_remove(w.dir);
+		CHECK(access(w.dir, F_OK));
+	}
 	inv_inputs_release(&in);
 	inv_buf_release(&w.out);
 	if (format->profile)

@@ -12,6 +12,7 @@
  * event, that its losses are those of the summary and that its views can be read; and
  * that Parquet files begin and end as the format says.
  */
+#include <ftw.h>
 #include <sqlite3.h>
 
 #include "parquet/parquet.h"
