@@ -351,8 +351,8 @@ int inv_parquet_put(struct inv_parquet_file *f, const struct inv_cast *cast,
 	size_t before = f->batch.texts.len;
 
 	f->cast = cast;
-	if (inv_batch_add(&f->batch, f->table, cells))
-		return no_memory(err);
+	if (inv_batch_add(&f->batch, f->table, cells, err))
+		return err->code;
 	f->bytes += f->batch.texts.len - before;
 	if (++f->rows == INV_PARQUET_GROUP_ROWS ||
 	    f->bytes >= INV_PARQUET_GROUP_BYTES)

@@ -95,6 +95,8 @@ static void bind_text(struct inv_inserts *s, sqlite3_stmt *stmt, int i,
 	}
 	inv_buf_reset(&s->text);
 	inv_utf8_repair(p, n, &s->text);
+	if (s->text.error)
+		inv_err_set(&s->err, INV_ENOMEM, "no memory");
 	sqlite3_bind_text64(stmt, i, (const char *)s->text.data, s->text.len,
 			    SQLITE_TRANSIENT, SQLITE_UTF8);
 }
@@ -117,6 +119,8 @@ static int step(struct inv_inserts *s, sqlite3_stmt *stmt)
 {
 	int rc;
 
+	if (s->err.code) /* a parameter could not be bound */
+		return s->err.code;
 	errno = 0;
 	rc = sqlite3_step(stmt);
 
@@ -259,8 +263,8 @@ int inv_inserts_put(struct inv_inserts *s, const struct inv_cast *cast,
 	s->cast = cast;
 	if (put_cast(s, cast))
 		return s->err.code;
-	if (inv_batch_add(b, &inv_tables[table], cells))
-		return inv_err_set(&s->err, INV_ENOMEM, "no memory");
+	if (inv_batch_add(b, &inv_tables[table], cells, &s->err))
+		return s->err.code;
 	if (b->n == INV_INSERT_ROWS)
 		return write_many(s, table);
 	return inv_batch_is_full(b) ? write_few(s, table) : 0;

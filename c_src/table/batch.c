@@ -26,31 +26,36 @@ size_t inv_batch_size(const struct inv_batch *b)
 	return (b->cells ? INV_BATCH_ROWS * row : 0) + b->texts.cap;
 }
 
-static void copy(struct inv_batch *b, struct inv_batch_cell *to,
-		 const struct inv_cell *from)
+/* Copies a cell. Returns 0, INV_ENOMEM or INV_ETOOBIG. */
+static int copy(struct inv_batch *b, struct inv_batch_cell *to,
+		const struct inv_cell *from)
 {
 	to->kind = from->kind;
 	switch (from->kind) {
 	case INV_CELL_NULL:
 		to->i = 0;
-		return;
+		return 0;
 	case INV_CELL_INT:
 		to->i = from->i;
-		return;
+		return 0;
 	case INV_CELL_TEXT:
+		if (from->text.n > INV_BATCH_TEXT_MAX)
+			return INV_ETOOBIG;
 		to->off = b->texts.len;
 		to->len = (uint32_t)from->text.n;
 		inv_buf_put(&b->texts, from->text.p, from->text.n);
-		return;
+		return b->texts.error ? INV_ENOMEM : 0;
 	default:
 		to->number = from->number;
+		return 0;
 	}
 }
 
 int inv_batch_add(struct inv_batch *b, const struct inv_table *table,
-		  const struct inv_cell *cells)
+		  const struct inv_cell *cells, struct inv_err *err)
 {
 	struct inv_batch_cell *to;
+	int rc = 0;
 
 	if (!b->cells) {
 		b->width = table->n;
@@ -58,12 +63,17 @@ int inv_batch_add(struct inv_batch *b, const struct inv_table *table,
 				  sizeof(*b->cells));
 	}
 	if (!b->cells)
-		return INV_ENOMEM;
+		return inv_err_set(err, INV_ENOMEM, "no memory");
 	to = b->cells + (size_t)b->n * b->width;
-	for (unsigned i = 0; i < b->width; i++)
-		copy(b, &to[i], &cells[i]);
-	if (b->texts.error)
-		return INV_ENOMEM;
+	for (unsigned i = 0; !rc && i < b->width; i++)
+		rc = copy(b, &to[i], &cells[i]);
+	if (rc == INV_ETOOBIG)
+		return inv_err_set(err, rc,
+				   "%s: a text is longer than 1 GB; "
+				   "--print-depth shortens terms",
+				   table->name);
+	if (rc)
+		return inv_err_set(err, rc, "no memory");
 	b->n++;
 	return 0;
 }

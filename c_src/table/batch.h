@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "table/rows.h"
 
 /*
@@ -16,6 +17,8 @@
 /* A batch with this many bytes of texts is full, even if it has few rows:
  * keeping large texts costs more than a larger batch saves. */
 #define INV_BATCH_TEXTS ((size_t)64 << 10)
+/* The longest text, in bytes: SQLite's limit. */
+#define INV_BATCH_TEXT_MAX ((size_t)1000000000)
 
 struct inv_batch_cell {
 	uint8_t kind; /* enum inv_cell_kind */
@@ -28,9 +31,9 @@ struct inv_batch_cell {
 };
 
 struct inv_batch {
-	unsigned n; /* rows; at most INV_BATCH_ROWS */
-	/* private */
+	unsigned n;	/* rows; at most INV_BATCH_ROWS */
 	unsigned width; /* cells of a row */
+	/* private */
 	struct inv_batch_cell *cells;
 	struct inv_buf texts;
 };
@@ -39,9 +42,10 @@ struct inv_batch {
 void inv_batch_release(struct inv_batch *b);
 
 /* Adds a row. The batch must not be full. All its rows must be of the same
- * table. Returns 0 or INV_ENOMEM. */
+ * table. Returns 0, INV_ENOMEM, or INV_ETOOBIG if a text is longer than
+ * INV_BATCH_TEXT_MAX; then the batch does not have the row. */
 int inv_batch_add(struct inv_batch *b, const struct inv_table *table,
-		  const struct inv_cell *cells);
+		  const struct inv_cell *cells, struct inv_err *err);
 
 static inline bool inv_batch_is_full(const struct inv_batch *b)
 {

@@ -94,10 +94,32 @@ static void rows_have_their_texts(void **state)
 	free(w);
 }
 
+/* SQLite would store NULL for it. */
+static void a_text_that_is_too_long_is_refused(void **state)
+{
+	struct inv_cell cells[INV_TABLE_COLUMNS_MAX] = { 0 };
+	struct world *w = calloc(1, sizeof(*w));
+
+	(void)state;
+	assert_non_null(w);
+	assert_int_equal(inv_database_create(&w->db, NULL, &w->err), 0);
+	cells[INV_REQUESTS_LABEL].kind = INV_CELL_TEXT;
+	cells[INV_REQUESTS_LABEL].text.p = w->text;
+	cells[INV_REQUESTS_LABEL].text.n = INV_BATCH_TEXT_MAX + 1;
+	assert_int_equal(w->db.writer.put(&w->db.writer, &w->cast,
+					  INV_TABLE_REQUESTS, cells),
+			 INV_ETOOBIG);
+	assert_non_null(strstr(w->db.inserts.err.text, "--print-depth"));
+	inv_database_close(&w->db);
+	inv_cast_release(&w->cast);
+	free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_have_their_texts),
+		cmocka_unit_test(a_text_that_is_too_long_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("insert", tests, NULL, NULL);

@@ -14,6 +14,8 @@
 
 #define TABLE INV_TABLE_LOSSES
 
+static struct inv_err err;
+
 static void put_text(struct inv_cell *cell, const char *text)
 {
 	cell->kind = INV_CELL_TEXT;
@@ -39,8 +41,8 @@ static void add(struct inv_batch *b, unsigned first, unsigned n)
 		};
 		snprintf(text, sizeof(text), "%u", first + i);
 		put_text(&cells[INV_LOSSES_REASON], text);
-		assert_int_equal(inv_batch_add(b, &inv_tables[TABLE], cells),
-				 0);
+		assert_int_equal(
+			inv_batch_add(b, &inv_tables[TABLE], cells, &err), 0);
 	}
 }
 
@@ -93,7 +95,7 @@ static void texts_can_be_empty(void **state)
 
 	(void)state;
 	cells[INV_LOSSES_REASON].kind = INV_CELL_TEXT; /* no pointer */
-	assert_int_equal(inv_batch_add(&b, &inv_tables[TABLE], cells), 0);
+	assert_int_equal(inv_batch_add(&b, &inv_tables[TABLE], cells, &err), 0);
 	assert_int_equal(inv_batch_cell(&b, 0, INV_LOSSES_REASON)->len, 0);
 	assert_non_null(
 		inv_batch_text(&b, inv_batch_cell(&b, 0, INV_LOSSES_REASON)));
@@ -110,9 +112,11 @@ static void a_row_that_does_not_fit_is_not_there(void **state)
 	add(&b, 1, 2);
 	cells[INV_LOSSES_REASON].kind = INV_CELL_TEXT;
 	cells[INV_LOSSES_REASON].text.p = (const uint8_t *)"";
-	cells[INV_LOSSES_REASON].text.n = SIZE_MAX;
-	assert_int_equal(inv_batch_add(&b, &inv_tables[TABLE], cells),
-			 INV_ENOMEM);
+	cells[INV_LOSSES_REASON].text.n = INV_BATCH_TEXT_MAX + 1;
+	assert_int_equal(inv_batch_add(&b, &inv_tables[TABLE], cells, &err),
+			 INV_ETOOBIG);
+	assert_non_null(strstr(err.text, "losses: a text is longer than 1 GB"));
+	err = (struct inv_err){ 0 };
 	assert_int_equal(b.n, 2);
 	check(&b, 1, 2);
 	inv_batch_release(&b);
@@ -132,7 +136,7 @@ static void large_texts_fill_it(void **state)
 	cells[INV_LOSSES_REASON].kind = INV_CELL_TEXT;
 	cells[INV_LOSSES_REASON].text.p = text;
 	cells[INV_LOSSES_REASON].text.n = sizeof(text);
-	assert_int_equal(inv_batch_add(&b, &inv_tables[TABLE], cells), 0);
+	assert_int_equal(inv_batch_add(&b, &inv_tables[TABLE], cells, &err), 0);
 	assert_true(inv_batch_is_full(&b));
 	inv_batch_reset(&b);
 	assert_true(inv_batch_size(&b) <= empty);
