@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sql/failure.h"
 #include "sql/views.h"
 
 /* A database that is not complete is removed. So SQLite need not synchronize

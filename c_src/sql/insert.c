@@ -6,16 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-
-int inv_sql_failed(sqlite3 *db, struct inv_err *err, const char *what)
-{
-	int sys = errno;
-
-	/* SQLite's own text is only "disk I/O error". */
-	if (sys && (sqlite3_errcode(db) & 0xff) == SQLITE_IOERR)
-		return inv_err_sys(err, sys, "%s", what);
-	return inv_err_set(err, INV_EIO, "%s: %s", what, sqlite3_errmsg(db));
-}
+#include "sql/failure.h"
 
 /* --- statements ----------------------------------------------------------- */
 

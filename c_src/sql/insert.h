@@ -52,8 +52,4 @@ int inv_inserts_put(struct inv_inserts *s, const struct inv_cast *cast,
 int inv_inserts_finish(struct inv_inserts *s, struct inv_err *err);
 void inv_inserts_release(struct inv_inserts *s);
 
-/* Sets *err to the error of the last call of SQLite or, if that is an input or
- * output error, to errno. Returns the code. */
-int inv_sql_failed(sqlite3 *db, struct inv_err *err, const char *what);
-
 #endif

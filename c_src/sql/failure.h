@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INV_SQL_FAILURE_H
+#define INV_SQL_FAILURE_H
+
+#include <sqlite3.h>
+
+#include "base/err.h"
+
+/* Sets *err to the error of the last call of SQLite or, if that is an input or
+ * output error, to errno. Returns the code. */
+int inv_sql_failed(sqlite3 *db, struct inv_err *err, const char *what);
+
+#endif
