@@ -154,8 +154,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->n_files)
 			argp_error(state, "no LOG is named");
-		inv_merge_opts_times(o, state);
-		inv_merge_opts_redact(o, state);
+		inv_merge_opts_end(o, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

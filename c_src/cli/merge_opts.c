@@ -117,7 +117,7 @@ static int set_summary(struct inv_merge_opts *o, const char *arg)
 	return -1;
 }
 
-void inv_merge_opts_redact(struct inv_merge_opts *o,
+static void make_redaction(struct inv_merge_opts *o,
 			   const struct argp_state *state)
 {
 	const struct inv_records *records = &o->wanted.records;
@@ -176,14 +176,17 @@ static void set_format(struct inv_merge_opts *o, const char *name,
 	inv_buf_release(&b);
 }
 
-void inv_merge_opts_times(struct inv_merge_opts *o,
-			  const struct argp_state *state)
+void inv_merge_opts_end(struct inv_merge_opts *o,
+			const struct argp_state *state)
 {
 	struct inv_err err = { 0 };
 
 	if (inv_filter_opts_dated(&o->wanted) &&
 	    inv_filter_opts_resolve(&o->wanted, o->sink.utc, 0, &err))
 		argp_error(state, "%s", err.text);
+	make_redaction(o, state);
+	if (inv_look_records(&o->look, &o->wanted.records))
+		argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
 }
 
 /* Changes the format into the view of requests that the options choose. */
@@ -272,7 +275,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->wanted;
 		state->child_inputs[1] = &o->pick;
-		o->look.opts = &o->sink;
 		state->child_inputs[2] = &o->look;
 		state->child_inputs[3] = &o->requests;
 		return 0;
@@ -338,18 +340,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   o->format->name,
 				   o->format->directory ? "DIR" : "FILE");
 		/* choose_view is called first, because it must not see the
-		 * times that inv_merge_opts_times adds to the filter. */
+		 * times that inv_merge_opts_end adds to the filter. */
 		choose_view(o, state);
 		if (o->format->binary && !o->output && isatty(STDOUT_FILENO))
 			argp_error(state,
 				   "--format %s is no text for a terminal: "
 				   "write it into a file with -o FILE",
 				   o->format->name);
-		inv_merge_opts_times(o, state);
-		inv_merge_opts_redact(o, state);
+		inv_merge_opts_end(o, state);
 		check_format_options(o, state);
-		if (inv_look_records(&o->look, &o->wanted.records))
-			argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -376,7 +375,8 @@ static const struct argp argp = {
 int inv_merge_opts_init(struct inv_merge_opts *o, const char *program, int argc)
 {
 	*o = (struct inv_merge_opts){ .format = inv_sinks[0],
-				      .program = program };
+				      .program = program,
+				      .look.opts = &o->sink };
 	o->files = calloc((size_t)argc + 1, sizeof(*o->files));
 	o->redact_texts = calloc((size_t)argc + 1, sizeof(*o->redact_texts));
 	if (!o->files || !o->redact_texts || inv_filter_opts_init(&o->wanted) ||

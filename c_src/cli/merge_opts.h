@@ -52,14 +52,12 @@ struct inv_merge_opts {
 int inv_merge_opts_init(struct inv_merge_opts *o, const char *program,
 			int argc);
 
-/* Parsers of commands that read LOGs call these functions when all options are
- * known, because --records can come after --redact. If a value is invalid, the
- * functions end the program. */
+/* Parsers of commands that read LOGs call this function when all options are
+ * known: it applies --records, which can come after --redact, and makes times
+ * absolute. If a value is invalid, it ends the program. */
 struct argp_state;
-void inv_merge_opts_redact(struct inv_merge_opts *o,
-			   const struct argp_state *state);
-void inv_merge_opts_times(struct inv_merge_opts *o,
-			  const struct argp_state *state);
+void inv_merge_opts_end(struct inv_merge_opts *o,
+			const struct argp_state *state);
 
 /*
  * Reads the command line. Returns 0, or the exit status after an error

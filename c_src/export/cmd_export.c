@@ -143,10 +143,7 @@ static void check(struct export *x, const struct argp_state *state)
 
 	if (!m->n_files)
 		argp_error(state, "no LOG is named");
-	inv_merge_opts_times(m, state);
-	inv_merge_opts_redact(m, state);
-	if (inv_look_records(&m->look, &m->wanted.records))
-		argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
+	inv_merge_opts_end(m, state);
 	rc = inv_target_environment(&x->target, &warnings, &err);
 	if (warnings.len)
 		fprintf(stderr, "%.*s", (int)warnings.len,
@@ -361,7 +358,6 @@ static int exec_export(int argc, char **argv)
 	struct inv_merge_opts *m = &x.merge;
 	int status = inv_merge_opts_init(m, "inviso export", argc);
 
-	m->look.opts = &m->sink;
 	m->sink.records = true;
 	if (!status)
 		status = argp_parse(&argp, argc, argv, 0, NULL, &x) ?

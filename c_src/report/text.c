@@ -99,13 +99,16 @@ static void time_cell(struct writer *w, bool known, uint64_t ns)
 		inv_columns_text(&w->c, "-");
 }
 
-/* Seconds since the begin. */
+/* Seconds since the first event. The time is negative if a call began before:
+ * calls that `-> slow(T)' or `-> failed' picks have one event, at their ends. */
 static void at_cell(struct writer *w, int64_t ts_ns)
 {
-	uint64_t ns = (uint64_t)ts_ns - (uint64_t)w->r->begin_ns;
+	bool before = ts_ns < w->r->begin_ns;
+	uint64_t ns = before ? (uint64_t)w->r->begin_ns - (uint64_t)ts_ns :
+			       (uint64_t)ts_ns - (uint64_t)w->r->begin_ns;
 
-	inv_buf_printf(&w->c.text, "%" PRIu64 ".%06" PRIu64, ns / 1000000000,
-		       ns / 1000 % 1000000);
+	inv_buf_printf(&w->c.text, "%s%" PRIu64 ".%06" PRIu64,
+		       before ? "-" : "", ns / 1000000000, ns / 1000 % 1000000);
 	inv_columns_next(&w->c);
 }
 

@@ -153,16 +153,13 @@ static void set_number(const struct argp_state *state, const char *option,
 static void check(struct sql *q, const struct argp_state *state)
 {
 	struct inv_merge_opts *m = &q->merge;
-	struct inv_err err = { 0 };
 
 	if (!m->n_files)
 		argp_error(state, q->query.sql ?
 					  "no LOG and no database is named" :
 					  "no LOG and no database is named; "
 					  "try `inviso sql --help'");
-	if (inv_filter_opts_dated(&m->wanted) &&
-	    inv_filter_opts_resolve(&m->wanted, m->sink.utc, 0, &err))
-		argp_error(state, "%s", err.text);
+	inv_merge_opts_end(m, state);
 	for (int i = 0; i < m->n_files; i++)
 		if (m->n_files > 1 && inv_query_is_database(m->files[i]))
 			argp_error(state,
@@ -335,28 +332,21 @@ static void choose_form(struct sql *q)
 
 static int exec_sql(int argc, char **argv)
 {
-	struct sql q = { .merge = { .format = &inv_sink_sqlite,
-				    .program = "inviso sql",
-				    .sink = { .records = true } } };
-	int status;
+	struct sql q = { 0 };
+	int status = inv_merge_opts_init(&q.merge, "inviso sql", argc);
 
-	q.merge.files = calloc((size_t)argc + 1, sizeof(*q.merge.files));
-	if (!q.merge.files || inv_filter_opts_init(&q.merge.wanted)) {
-		fputs("inviso sql: no memory\n", stderr);
-		free(q.merge.files);
-		return INV_EXIT_FAILED;
-	}
-	if (argp_parse(&argp, argc, argv, 0, NULL, &q)) {
+	q.merge.format = &inv_sink_sqlite;
+	q.merge.sink.records = true;
+	if (!status && argp_parse(&argp, argc, argv, 0, NULL, &q))
 		status = INV_EXIT_USAGE;
-	} else {
+	if (!status) {
 		choose_form(&q);
 		status = inv_query_is_database(q.merge.files[0]) ?
 				 ask_database(&q) :
 				 ask_logs(&q);
 	}
-	inv_filter_opts_release(&q.merge.wanted);
+	inv_merge_opts_release(&q.merge);
 	free(q.view_query);
-	free(q.merge.files);
 	return status;
 }
 

@@ -48,6 +48,20 @@ ok 'functions and arguments' is 'lists:nth/2,"[2,[a,""xyz"",{7,300}]]","""xyz"""
 	"SELECT mfa, args, result FROM calls WHERE function = 'nth'"
 ok 'ids are those of the merge' is "1,$events" F.db 'SELECT min(id), max(id) FROM events'
 
+# Records that the user defines.
+cp "$frozen/3/failed.log" .
+printf '%s.\n' '-record(nut, {pieces})' '-record(error, {why})' >nuts.hrl
+named() { # how many calls have named fields in their arguments and results
+	"$inviso" sql -q --csv --records nuts.hrl failed.log "SELECT count(*) FROM calls
+		WHERE args LIKE '%#nut{pieces = 1}%' AND result LIKE '%#error{why = %'" | tr -d '\r' | tail -1
+}
+ok 'records are tuples if nothing defines them' is 0 failed.log \
+	"SELECT count(*) FROM calls WHERE args LIKE '%#nut{%'"
+ok '--records names their fields' [ "$(named)" -gt 0 ]
+ok 'a call that began before the first event has a negative time' sh -c \
+	"'$inviso' report -q failed.log | grep -q '^ *-0[.]000005 .*shop:order/2'"
+ok 'also in a report' sh -c "'$inviso' report -q --records nuts.hrl failed.log | grep -q '#nut{pieces = 1}'"
+
 # Histograms of values, of `inviso hist --of'.
 cp "$frozen/3/values.log" "$frozen/3/times.log" .
 ok 'values of an expression' status 0 "$inviso" merge values.log times.log -f sqlite -o V.db
