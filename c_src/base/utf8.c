@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
+#include <string.h>
+
 uint32_t inv_utf8_get(const uint8_t *p, const uint8_t *end, unsigned *n)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -47,6 +49,15 @@ uint8_t *inv_utf8_put(uint8_t *w, uint32_t c)
 	return w;
 }
 
+/* Returns true if the 8 bytes at p are ASCII. */
+static bool is_ascii8(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return !(v & 0x8080808080808080u);
+}
+
 bool inv_utf8_valid(const uint8_t *p, size_t len)
 {
 	const uint8_t *end;
@@ -57,7 +68,9 @@ bool inv_utf8_valid(const uint8_t *p, size_t len)
 		return true;
 	for (end = p + len; p < end; p += n) {
 		n = 1;
-		if (*p >= 0x80 && inv_utf8_get(p, end, &n) == INV_CHAR_BAD)
+		if (end - p >= 8 && is_ascii8(p))
+			n = 8;
+		else if (*p >= 0x80 && inv_utf8_get(p, end, &n) == INV_CHAR_BAD)
 			return false;
 	}
 	return true;

@@ -46,62 +46,102 @@ static int more_levels(struct inv_parquet_column *c, size_t n)
 	return 0;
 }
 
-static int add_level(struct inv_parquet_column *c, uint32_t level)
+/* Adds the levels of n rows, for which more_levels has made room. */
+static void add_levels(struct inv_parquet_column *c, const uint32_t *levels,
+		       size_t n)
 {
-	if (more_levels(c, 1))
+	memcpy(c->levels + c->rows, levels, n * sizeof(*levels));
+	c->rows += n;
+}
+
+static void fill(uint32_t *to, uint32_t v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = v;
+}
+
+/* Adds the same level for n rows. */
+static int add_level(struct inv_parquet_column *c, uint32_t level, size_t n)
+{
+	if (more_levels(c, n))
 		return INV_ENOMEM;
-	c->levels[c->rows++] = level;
+	fill(c->levels + c->rows, level, n);
+	c->rows += n;
 	return 0;
 }
 
-int inv_parquet_column_null(struct inv_parquet_column *c)
+int inv_parquet_column_nulls(struct inv_parquet_column *c, size_t n)
 {
-	c->nulls++;
-	return add_level(c, 0);
+	c->nulls += n;
+	return add_level(c, 0, n);
 }
 
-/* Adds the levels of n values. Counts the values that are not NULL, and notes
- * the lowest and the highest one. */
-static void note_ints(struct inv_parquet_column *c, const int64_t *v,
-		      const uint32_t *levels, size_t n)
+/* Copies the values that are not NULL. Returns how many. */
+static size_t get_values(int64_t *to, const int64_t *v, const uint32_t *levels,
+			 size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		c->levels[c->rows++] = levels[i];
-		if (!levels[i])
-			continue;
-		if (!c->n || v[i] < c->least)
-			c->least = v[i];
-		if (!c->n || v[i] > c->most)
-			c->most = v[i];
-		c->n++;
+	size_t k = 0;
+
+	if (!levels) {
+		memcpy(to, v, n * sizeof(*v));
+		return n;
 	}
+	for (size_t i = 0; i < n; i++) {
+		to[k] = v[i];
+		k += levels[i];
+	}
+	return k;
+}
+
+static size_t get_bools(uint32_t *to, const int64_t *v, const uint32_t *levels,
+			size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		to[k] = v[i] != 0;
+		k += levels ? levels[i] : 1;
+	}
+	return k;
+}
+
+/* Notes the lowest and the highest of n new values. */
+static void note_bounds(struct inv_parquet_column *c, const int64_t *v,
+			size_t n)
+{
+	int64_t least = c->n ? c->least : INT64_MAX;
+	int64_t most = c->n ? c->most : INT64_MIN;
+
+	for (size_t i = 0; i < n; i++) {
+		least = v[i] < least ? v[i] : least;
+		most = v[i] > most ? v[i] : most;
+	}
+	c->least = least;
+	c->most = most;
 }
 
 int inv_parquet_column_ints(struct inv_parquet_column *c, const int64_t *v,
 			    const uint32_t *levels, size_t n)
 {
-	uint8_t *w = inv_buf_reserve(&c->values, n * sizeof(*v));
-	size_t before = c->n;
+	void *to = inv_buf_reserve(&c->values, n * sizeof(*v));
+	size_t k;
 
-	if (!w || more_levels(c, n))
+	if (!to || more_levels(c, n))
 		return INV_ENOMEM;
-	note_ints(c, v, levels, n);
-	c->nulls += n - (c->n - before);
 	if (c->kind == INV_PARQUET_BOOL) {
-		uint32_t *to = (uint32_t *)(void *)w;
-
-		for (size_t i = 0; i < n; i++)
-			if (levels[i])
-				*to++ = v[i] != 0;
-		inv_buf_commit(&c->values, (c->n - before) * sizeof(*to));
+		k = get_bools(to, v, levels, n);
+		inv_buf_commit(&c->values, k * sizeof(uint32_t));
 	} else {
-		int64_t *to = (int64_t *)(void *)w;
-
-		for (size_t i = 0; i < n; i++)
-			if (levels[i])
-				*to++ = v[i];
-		inv_buf_commit(&c->values, (c->n - before) * sizeof(*to));
+		k = get_values(to, v, levels, n);
+		note_bounds(c, to, k);
+		inv_buf_commit(&c->values, k * sizeof(*v));
 	}
+	if (levels)
+		add_levels(c, levels, n);
+	else
+		(void)add_level(c, 1, n);
+	c->n += k;
+	c->nulls += n - k;
 	return 0;
 }
 
@@ -127,7 +167,7 @@ int inv_parquet_column_text(struct inv_parquet_column *c, const uint8_t *p,
 {
 	c->n++;
 	put_text(&c->values, p, len);
-	return c->values.error ? c->values.error : add_level(c, 1);
+	return c->values.error ? c->values.error : add_level(c, 1, 1);
 }
 
 /* Adds a text to the dictionary. */
@@ -207,26 +247,30 @@ int inv_parquet_column_numbers(struct inv_parquet_column *c,
 {
 	uint32_t *to = (uint32_t *)(void *)inv_buf_reserve(&c->values,
 							   n * sizeof(*to));
-	uint32_t last = 0, index = 0;
-	size_t before = c->n;
+	uint32_t *levels, index;
+	size_t k = 0, run;
 
 	if (!to || more_levels(c, n))
 		return INV_ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		c->levels[c->rows++] = numbers[i] != 0;
+	levels = c->levels + c->rows;
+	/* Rows that follow each other often have the same text. */
+	for (size_t i = 0; i < n; i += run) {
+		run = 1;
+		while (i + run < n && numbers[i + run] == numbers[i])
+			run++;
+		fill(levels + i, numbers[i] != 0, run);
 		if (!numbers[i])
 			continue;
-		/* Rows that follow each other often have the same text. */
-		if (numbers[i] != last)
-			index = index_of(c, cast, numbers[i]);
+		index = index_of(c, cast, numbers[i]);
 		if (index == UINT32_MAX)
 			return INV_ENOMEM;
-		last = numbers[i];
-		*to++ = index;
-		c->n++;
+		fill(to + k, index, run);
+		k += run;
 	}
-	c->nulls += n - (c->n - before);
-	inv_buf_commit(&c->values, (c->n - before) * sizeof(*to));
+	inv_buf_commit(&c->values, k * sizeof(*to));
+	c->rows += n;
+	c->n += k;
+	c->nulls += n - k;
 	return 0;
 }
 
@@ -328,7 +372,10 @@ static void put_levels(struct inv_parquet_column *c, struct inv_buf *b)
 	uint32_t n = 0;
 
 	inv_buf_put(b, &n, sizeof(n));
-	inv_encode_rle(b, c->levels, c->rows, 1);
+	if (c->rows && (!c->n || !c->nulls))
+		inv_encode_run(b, !c->nulls, c->rows, 1);
+	else
+		inv_encode_rle(b, c->levels, c->rows, 1);
 	if (b->error)
 		return;
 	n = (uint32_t)(b->len - begin - sizeof(n));

@@ -55,18 +55,20 @@ void inv_parquet_column_release(struct inv_parquet_column *c);
  * These functions add the column's values of the next rows. They return 0 or
  * INV_ENOMEM.
  *
- * Adds the values of n rows. levels[i] is 1, or 0 if value i is NULL.
+ * Adds NULL for n rows.
  */
+int inv_parquet_column_nulls(struct inv_parquet_column *c, size_t n);
+/* Adds the values of n rows. levels[i] is 1, or 0 if value i is NULL. levels
+ * may be NULL if no value is. */
 int inv_parquet_column_ints(struct inv_parquet_column *c, const int64_t *v,
 			    const uint32_t *levels, size_t n);
 /* Adds the values of n rows: numbers of words or processes; 0 is NULL. */
 int inv_parquet_column_numbers(struct inv_parquet_column *c,
 			       const struct inv_cast *cast,
 			       const uint32_t *numbers, size_t n);
-/* Add the value of one row. */
+/* Adds the value of one row. */
 int inv_parquet_column_text(struct inv_parquet_column *c, const uint8_t *p,
 			    size_t len);
-int inv_parquet_column_null(struct inv_parquet_column *c);
 
 /* Returns how many bytes of memory the column takes. */
 size_t inv_parquet_column_size(const struct inv_parquet_column *c);

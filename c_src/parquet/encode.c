@@ -58,7 +58,7 @@ static void put_packed(struct inv_buf *out, const uint32_t *v, size_t n,
 	inv_buf_commit(out, groups * bits);
 }
 
-static void put_run(struct inv_buf *out, uint32_t v, size_t n, unsigned bits)
+void inv_encode_run(struct inv_buf *out, uint32_t v, size_t n, unsigned bits)
 {
 	varint(out, (uint64_t)n << 1);
 	for (unsigned i = 0; i < (bits + 7) / 8; i++)
@@ -88,7 +88,7 @@ void inv_encode_rle(struct inv_buf *out, const uint32_t *v, size_t n,
 			continue;
 		}
 		put_packed(out, v + from, at - from, bits);
-		put_run(out, v[at], run, bits);
+		inv_encode_run(out, v[at], run, bits);
 		at += run;
 		from = at;
 	}

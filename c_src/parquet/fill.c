@@ -6,6 +6,7 @@ struct cells {
 	const struct inv_batch_cell *first;
 	unsigned n;	 /* rows */
 	unsigned stride; /* cells from one row to the next */
+	bool nulls;	 /* at least one cell is NULL */
 };
 
 static int put_ints(struct inv_parquet_column *c, struct cells x)
@@ -17,7 +18,7 @@ static int put_ints(struct inv_parquet_column *c, struct cells x)
 		v[i] = x.first->i;
 		levels[i] = x.first->kind != INV_CELL_NULL;
 	}
-	return inv_parquet_column_ints(c, v, levels, x.n);
+	return inv_parquet_column_ints(c, v, x.nulls ? levels : NULL, x.n);
 }
 
 static int put_texts(struct inv_parquet_column *c, struct cells x,
@@ -27,7 +28,7 @@ static int put_texts(struct inv_parquet_column *c, struct cells x,
 
 	for (unsigned i = 0; !rc && i < x.n; i++, x.first += x.stride)
 		if (x.first->kind == INV_CELL_NULL)
-			rc = inv_parquet_column_null(c);
+			rc = inv_parquet_column_nulls(c, 1);
 		else
 			rc = inv_parquet_column_text(
 				c, inv_batch_text(b, x.first), x.first->len);
@@ -102,6 +103,16 @@ static int put_functions(struct inv_parquet_column *c,
 	return inv_parquet_column_numbers(c, cast, mfas, x.n);
 }
 
+static int put_nulls(struct inv_parquet_column *columns, unsigned parts,
+		     unsigned n)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < parts; i++)
+		rc = inv_parquet_column_nulls(&columns[i], n);
+	return rc;
+}
+
 static int put_cells(const struct inv_batch *b, const struct inv_column *column,
 		     const struct inv_cast *cast, struct inv_parquet_column *c,
 		     struct cells x)
@@ -130,9 +141,16 @@ int inv_parquet_fill(struct inv_parquet_column *columns,
 	int rc = 0;
 
 	for (unsigned i = 0; !rc && i < table->n; i++) {
+		unsigned kinds = inv_batch_kinds(b, i);
+		unsigned parts = inv_column_parts(&table->columns[i]);
+
 		x.first = inv_batch_cell(b, 0, i);
-		rc = put_cells(b, &table->columns[i], cast, columns, x);
-		columns += inv_column_parts(&table->columns[i]);
+		x.nulls = kinds & 1u << INV_CELL_NULL;
+		if (kinds == 1u << INV_CELL_NULL)
+			rc = put_nulls(columns, parts, b->n);
+		else
+			rc = put_cells(b, &table->columns[i], cast, columns, x);
+		columns += parts;
 	}
 	return rc ? INV_ENOMEM : 0;
 }

@@ -35,6 +35,7 @@ struct inv_batch {
 	unsigned width; /* cells of a row */
 	/* private */
 	struct inv_batch_cell *cells;
+	uint8_t *kinds; /* of each column: bits of its cells' kinds */
 	struct inv_buf texts;
 };
 
@@ -61,6 +62,13 @@ static inline const struct inv_batch_cell *inv_batch_cell(
 	const struct inv_batch *b, unsigned row, unsigned column)
 {
 	return &b->cells[(size_t)row * b->width + column];
+}
+
+/* Returns which kinds of cells a column has: 1 << kind for each of them. */
+static inline unsigned inv_batch_kinds(const struct inv_batch *b,
+				       unsigned column)
+{
+	return b->kinds[column];
 }
 
 /* Returns the text of a cell. The pointer is valid until a row is added. */

@@ -75,8 +75,13 @@ static void rows_are_copied(void **state)
 	/* The cell of the next row is `width' further. */
 	assert_ptr_equal(inv_batch_cell(&b, 0, 2) + b.width,
 			 inv_batch_cell(&b, 1, 2));
+	assert_int_equal(inv_batch_kinds(&b, INV_LOSSES_ID),
+			 1u << INV_CELL_INT);
+	assert_int_equal(inv_batch_kinds(&b, INV_LOSSES_TS),
+			 1u << INV_CELL_NULL);
 	inv_batch_reset(&b);
 	assert_int_equal(b.n, 0);
+	assert_int_equal(inv_batch_kinds(&b, INV_LOSSES_ID), 0);
 	add(&b, 1000, 3);
 	for (unsigned i = 0; i < 3; i++)
 		check(&b, i, 1000 + i);
