@@ -27,8 +27,9 @@
  * The handle. A handle is one process in the sense of seq_trace: it has one
  * token, one counter for serials, one pid, and one log. Only one thread at a
  * time may use a handle; different threads may use different handles. A program
- * that serves several requests at the same time has a handle, with its own pid
- * and log, for each, or exchanges the token with inviso_cnode_get_token and
+ * can serve several requests at the same time in two ways. It can open one
+ * handle, with its own pid and log, for each request. Or it can use one handle,
+ * and exchange the handle's token with inviso_cnode_get_token and
  * inviso_cnode_set_token.
  *
  * No trace. With a NULL handle nothing is recorded, and a function that
@@ -39,9 +40,10 @@
  * errno. An error of the log never makes a send or receive fail: if the log
  * cannot be written, the event is counted as lost.
  *
- * What a killed program loses. Each event is in the file when the function that
- * recorded it returns, and so survives the death of the process, but not a
- * power failure. See inviso_cnode_set_buffer.
+ * What a killed program loses. By default, each event is in the file when the
+ * function that recorded it returns. So the event survives the death of the
+ * program, but not a power failure. With inviso_cnode_set_buffer, a killed
+ * program loses the events that are still in memory.
  *
  * ei's own token. ei_receive and its relatives store the token of a received
  * message in one place for the whole program. ei_send, ei_reg_send and ei_rpc
@@ -58,7 +60,7 @@ extern "C" {
 
 struct inviso_cnode;
 
-/* A good size for a message about a failed open. */
+/* A good size for the buffer `why' of inviso_cnode_open. */
 #define INVISO_CNODE_WHY 512
 
 /*
@@ -85,19 +87,19 @@ int inviso_cnode_close(struct inviso_cnode *c);
 
 /*
  * Receives as ei_xreceive_msg_tmo does, with its results: ERL_MSG, ERL_TICK or
- * ERL_ERROR. ms is a timeout in milliseconds; 0: none. The message's token
- * becomes the handle's token; a message without a token clears the handle's
- * token.
+ * ERL_ERROR. ms is a timeout in milliseconds; 0: no timeout. The message's
+ * token becomes the handle's token; a message without a token clears the
+ * handle's token.
  */
 int inviso_cnode_receive_msg(struct inviso_cnode *c, int fd, erlang_msg *msg,
 			     ei_x_buff *x, unsigned ms);
 
 /*
  * For programs with their own receive loop: call this function after each
- * receive that returned ERL_MSG. x has the message, from index 0. The function
- * removes the token from *msg, because ei would leave it in *msg if the next
- * message has no token. For the same reason *msg must be zero before the first
- * receive: erlang_msg msg = { 0 };
+ * receive that returned ERL_MSG. x has the message, from index 0. If a received
+ * message has no token, ei leaves the token in *msg as it was. So this function
+ * removes the token from *msg, and *msg must be zero before the first receive:
+ * erlang_msg msg = { 0 };
  */
 void inviso_cnode_received(struct inviso_cnode *c, erlang_msg *msg,
 			   const ei_x_buff *x);
@@ -105,16 +107,16 @@ void inviso_cnode_received(struct inviso_cnode *c, erlang_msg *msg,
 /* --- send ----------------------------------------------------------------- */
 
 /*
- * These functions send buf, a term of len bytes that begins with a version byte
- * (ei_x_new_with_version), as ei_send_tmo and ei_reg_send_tmo do, with the
- * handle's token. They return 0, or -1. After a timeout, part of the message
- * may have been sent: close the connection.
+ * These functions send as ei_send_tmo and ei_reg_send_tmo do, but with the
+ * handle's token. The message is the term of len bytes at buf, which begins
+ * with a version byte (ei_x_new_with_version). They return 0, or -1. After a
+ * timeout, a part of the message may have been sent. So close the connection.
  *
  * `name' is a registered name on the other node. `node' is the name of that
  * node, NULL if it is not known; it is recorded and has no other effect.
  *
- * fd must be a socket of ei's own (TCP). For connections with
- * ei_connect_init_ussi use inviso_cnode_set_write.
+ * fd must be a TCP socket. If the program has given ei other functions for
+ * connections (ei_connect_init_ussi), call inviso_cnode_set_write first.
  */
 int inviso_cnode_send(struct inviso_cnode *c, int fd, const erlang_pid *to,
 		      const char *buf, int len, unsigned ms);
@@ -143,14 +145,15 @@ enum inviso_cnode_flag {
 	INVISO_CNODE_MONOTONIC = 32,
 };
 
-/* The range of labels. The VM does not send other labels to C nodes. */
+/* The range of labels. The VM does not send labels outside this range to C
+ * nodes. */
 #define INVISO_CNODE_LABEL_MIN (-(1L << 27))
 #define INVISO_CNODE_LABEL_MAX ((1L << 27) - 1)
 
 /*
  * Begins a trace, as seq_trace:set_token/2 does: sets a token with this label
- * and these flags. -1, EINVAL: the label is out of range, or flags has other
- * bits.
+ * and these flags. Returns -1, and sets errno to EINVAL, if the label is out of
+ * range, or if `flags' has bits that are not in enum inviso_cnode_flag.
  */
 int inviso_cnode_start(struct inviso_cnode *c, long label, unsigned flags);
 
@@ -161,12 +164,12 @@ int inviso_cnode_get_token(const struct inviso_cnode *c, erlang_trace *token);
 
 /*
  * Sets a token that inviso_cnode_get_token has returned for this or another
- * handle. The next messages of the handle then have as their cause the message
- * with which this token came. NULL: removes the token, as
- * seq_trace:set_token([]) does. The counter for serials never decreases, so
- * that no serial is used twice.
+ * handle. In the trace, the cause of the next messages that the handle sends is
+ * then the message with which this token came. If `token' is NULL, removes the
+ * handle's token, as seq_trace:set_token([]) does. The counter for serials
+ * never decreases, so that no serial is used twice.
  *
- * -1, EINVAL: the label is out of range.
+ * Returns -1, and sets errno to EINVAL, if the label is out of range.
  */
 int inviso_cnode_set_token(struct inviso_cnode *c, const erlang_trace *token);
 
@@ -176,8 +179,8 @@ int inviso_cnode_set_token(struct inviso_cnode *c, const erlang_trace *token);
  * Records a term, as seq_trace:print/1 does; buf is as for inviso_cnode_send.
  * inviso_cnode_print_label is seq_trace:print/2: it records only if the token
  * has this label. Both functions return 1 if the term was recorded, and -1 on
- * failure. They return 0 if nothing is to be recorded: the handle is NULL, it
- * has no token, or the token does not have the flag print or the label.
+ * failure. They return 0 if nothing is to be recorded: the handle is NULL or
+ * has no token, or the token does not have the flag print, or not this label.
  */
 int inviso_cnode_print(struct inviso_cnode *c, const char *buf, int len);
 int inviso_cnode_print_label(struct inviso_cnode *c, long label,

@@ -50,7 +50,7 @@
  *	    _ ->
  *		{error, again, <<>>}
  *	end
- *    If the command pushed the code, a function has another name: where this
+ *    If the command pushed the code, functions have other names: where this
  *    text says M:F(Args), the command calls inviso_tracer:'M:F'(Args).
  *    The registered name inviso_loading is a lock. The process that loads the
  *    code and attaches has this name, and releases it at the end of the call.
@@ -113,7 +113,7 @@
  *	follow    [spawned | linked]
  *	limits    #{events, bytes, rate, ms}: integers; 0 or absent: no limit.
  *		  Limits also apply while the session is arming, that is, sets
- *		  patterns and flags; the time ms begins just before the first
+ *		  patterns and flags; the time ms starts before it sets any
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
  *		  packet_bytes, buffer_bytes, compress, payload, flush_ms,
  *		  drain_ms, filter (as text), redact (list of texts; the
@@ -220,9 +220,9 @@
  *			[binary], lines for the user. With seq it also has
  *			idle: how many specs match nothing on this node
  *	seq		only with seq: #{label, begun, beyond, remote, others,
- *			held}, see inviso-seq(1). The key held is absent before
- *			the session's end. It is also absent if this number is
- *			unknown
+ *			held}, see inviso-seq(1). The key held is absent until
+ *			the session has ended. It is also absent if the number
+ *			is unknown
  *	armed		{Done, Total} functions, while arming
  *	notes		[binary]: messages for the user, without duplicates
  *	produced, recorded, dropped, log_bytes	integers
@@ -231,7 +231,7 @@
  *	undecided	integer: events that lack the data that the filter
  *			needs; they were recorded
  *	redacted	integer: how many values a redaction rule hid; a mark
- *			was recorded in the place of each
+ *			was recorded instead of each value
  *	left_out	integer: calls and ends of calls that were not recorded
  *			because of open_calls; `produced' does not count them
  *	lost		#{Reason :: atom => integer}

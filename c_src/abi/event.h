@@ -98,11 +98,11 @@ enum inv_system_tag {
 };
 
 /* The bits of a record's head. */
-#define INV_HEAD_TAG 0x1fu   /* mask of: a tag, INV_HEAD_NOTE or _OTHER */
+#define INV_HEAD_TAG 0x1fu   /* mask: tag, INV_HEAD_NOTE or _OTHER */
 #define INV_HEAD_NOTE 0x1eu  /* the record is a note */
 #define INV_HEAD_OTHER 0x1fu /* INV_TAG_OTHER */
-#define INV_HEAD_EXTRA 0x20u /* of other events than a call: INV_EV_EXTRA */
-#define INV_HEAD_ENDS 0x20u  /* of a call: the VM will report the call's end */
+#define INV_HEAD_EXTRA 0x20u /* in events other than call: INV_EV_EXTRA */
+#define INV_HEAD_ENDS 0x20u  /* in a call: the VM will report its end */
 #define INV_HEAD_CUT 0x40u   /* INV_EV_CUT */
 #define INV_HEAD_FLAGS 0x80u /* a byte with the other flags follows */
 _Static_assert(INV_TAG_COUNT <= INV_HEAD_NOTE, "tags fit into a head");
@@ -116,11 +116,13 @@ enum inv_ev_flags {
 	INV_EV_CUT = 1u << 6,	/* a term was cut, because of a limit of size or
 				   depth */
 	INV_EV_LIGHT = 1u << 7, /* recorded in light mode (payload => none) */
-	/* The flags INV_EV_CUT and INV_EV_EXTRA are in the head of a record. So
-	 * in the byte of the other flags, their bits have other meanings. A
-	 * mark replaces a redacted value: */
+	/* The head of a record has a bit for INV_EV_CUT and a bit for
+	 * INV_EV_EXTRA. So in the byte `flags' of the record, the same two
+	 * values are free for other meanings. The first: a mark replaces a
+	 * redacted value: */
 	INV_EV_REDACTED = INV_EV_CUT,
-	/* The record describes a whole call (see the next comment): */
+	/* The second: the record describes a whole call (see the next
+	 * comment): */
 	INV_EV_WHOLE = INV_EV_EXTRA,
 };
 
@@ -226,9 +228,10 @@ enum inv_sampling {
 	INV_SAMPLING_ASKED_HZ,	/* requested number of ticks in a second */
 	INV_SAMPLING_PROCESSES, /* the highest number of processes on the node,
 				   without those of inviso */
-	INV_SAMPLING_FOUND,   /* sum over all ticks: samples, and processes that
-				 were found, but not asked, because a tick asks
-				 a bounded number of them for a bounded time */
+	INV_SAMPLING_FOUND,   /* samples, plus processes that were found but not
+				 asked, because a tick asks only a bounded
+				 number of processes for a bounded time; summed
+				 over all ticks */
 	INV_SAMPLING_STACKS,  /* how many samples were taken */
 	INV_SAMPLING_LATE,    /* samples with INV_SAMPLE_LATE */
 	INV_SAMPLING_CUT,     /* samples with INV_SAMPLE_CUT */

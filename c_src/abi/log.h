@@ -31,8 +31,8 @@
 #define INV_LOG_VERSION_SMALL 2u
 
 /* The most bytes of an EVENTS packet with several events, decompressed. A
- * packet of a ring has at most half as many; the other half is for definitions
- * that are repeated. */
+ * packet of a ring has at most half as many. The other half is a reserve,
+ * because a packet may define a term several times. */
 #define INV_PACKET_RAW_MAX (1024u * 1024)
 /* INV_EVENT_MAX: the most bytes of one event with its definitions. These are 16
  * MiB for binaries, 1 MiB for the other bytes of the term and its definitions
@@ -43,8 +43,8 @@
 /*
  * After this struct come strings, each a u16 length and bytes, in this order:
  * node name, OTP release, erts version, operating system process id. At
- * head_len - 8 is a u64 checksum of all bytes before it. A reader skips other
- * strings between these four and the checksum.
+ * head_len - 8 is a u64 checksum of all bytes before it. Between these four and
+ * the checksum, there may be further strings, which a reader skips.
  */
 struct inv_log_head {
 	uint8_t magic[8];

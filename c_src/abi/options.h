@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * The table of the options whose value is a number, and the table of those
- * whose value is one of two words. C code includes this file. For Erlang code,
+ * Two tables: the options whose value is a number, and the options whose value
+ * is one of two words. C code includes this file. For Erlang code,
  * tools/options writes include/inviso_options.hrl from this file. `make lint'
  * checks that the .hrl file and the manual agree with the tables.
  *
@@ -18,8 +18,8 @@
  * option unset. */
 #define INV_UNSET (-1)
 
-/* Without the contents of its binaries, a term is recorded in at most this many
- * bytes, even if max_term_bytes is larger. */
+/* The most bytes that a recorded term takes without the contents of its
+ * binaries, even if max_term_bytes is larger. */
 #define INV_TERM_MAX 1048576
 
 /*

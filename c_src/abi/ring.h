@@ -261,11 +261,12 @@ _Static_assert(sizeof(struct inv_ring_slot) == 128, "two lines");
  *	busy 1 bit | 1 + number of the ring 15 bits | packet number 48 bits
  *
  * A thread claims the slot for a packet with one compare and swap, which sets
- * `busy'. While `busy' is set, only this thread uses the slot. After that the
- * slot is free when its packet was read or, with keep => newest, overwritten.
- * With keep => newest, a thread may also claim a slot whose packet was not
- * read, unless a reader has set the ring's `hold' to the packet. So a reader
- * first sets `hold' and then checks the owner (ring/large.h).
+ * `busy'. While `busy' is set, only this thread uses the slot. After the thread
+ * has cleared `busy', the slot becomes free as soon as its packet was read or,
+ * with keep => newest, overwritten. With keep => newest, a thread may also
+ * claim a slot whose packet was not read, unless a reader has set the ring's
+ * `hold' to the packet. So a reader first sets `hold' and then checks the owner
+ * (ring/large.h).
  */
 struct inv_ring_large {
 	_Atomic uint64_t owner;

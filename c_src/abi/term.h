@@ -32,8 +32,8 @@
  * A HOLE replaces one term anywhere. The kind says of which type the term was.
  * After the HOLE the container of the term continues.
  *
- * A list ends with END, TAIL or CUT. A NIL inside a list does not end it: it is
- * an element, the empty list.
+ * A list ends with END, TAIL or CUT. A NIL inside a list does not end the list:
+ * it is an element, the empty list.
  *
  * If a dictionary entry is a function, a reference to it stands for the term
  * {M,F,Arity}. An APPLY of the entry stands for {M,F,[Arg, ...]}; the arguments
@@ -79,8 +79,8 @@ enum inv_term_code {
 				    as in CUT: the start of a longer list */
 	INV_T_REF = 0xcf,	 /* node varint (0: the recording node;
 				    otherwise as in INV_DEF_NODE), n varint, and
-				    n varints: the numbers of the printed
-				    reference, in its order */
+				    n varints: the numbers of the reference, in
+				    the order in which they are printed */
 	INV_T_XPID = 0xd0,	 /* node varint, number varint, serial varint */
 	INV_T_XPORT = 0xd1,	 /* node varint, number varint */
 	INV_T_EXPORT = 0xd2,	 /* fun M:F/A: three terms */

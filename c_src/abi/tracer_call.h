@@ -44,8 +44,8 @@ struct inv_tracer_event {
 	ERL_NIF_TERM scheduler; /* the value of the option scheduler_id */
 	/* Points to the time of the event, which all tracers that get the event
 	 * share. The first tracer that needs the time reads the clock and
-	 * stores the time here. A time of 0: the clock was not read yet. NULL:
-	 * only one tracer gets the event. */
+	 * stores the time here. If the time is 0, the clock was not read yet.
+	 * If the pointer is NULL, only one tracer gets the event. */
 	uint64_t *time;
 };
 

@@ -6,7 +6,8 @@
 #include "base/varint.h"
 #include "ring/layout.h"
 
-/* The parts of a packet's commit word, which is loaded once. */
+/* The parts of a packet's commit word: how many bytes of events, how many bytes
+ * of definitions, and how many events are committed. */
 struct commit {
 	uint32_t ev;
 	uint32_t def;
@@ -291,8 +292,9 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 	word = atomic_load_explicit(&slot->commit, memory_order_acquire);
 	now = (struct commit){ INV_COMMIT_EV(word), INV_COMMIT_DEF(word),
 			       INV_COMMIT_N(word) };
-	/* The event in the large slot may have been committed only now. The
-	 * packet is then complete. */
+	/* The caller has computed `open' before this thread loaded the commit
+	 * word. If an event in a large slot was committed in between, the
+	 * packet is now complete. */
 	if (now.n && large_of(slot))
 		open = false;
 	if (!slot_is_sound(c, slot, pos, &now))

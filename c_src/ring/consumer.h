@@ -93,8 +93,8 @@ int inv_consumer_init(struct inv_consumer *c, void *map, uint64_t len,
 		      uint32_t i);
 
 /*
- * Returns the number of the newest packet. A pass over the ring stops at this
- * packet, so that it ends even if the producer continues.
+ * Returns the number of the newest packet. A pass over the ring reads no
+ * packets after this one, so that the pass ends even if the producer continues.
  */
 uint64_t inv_consumer_top(const struct inv_consumer *c);
 
@@ -106,8 +106,8 @@ uint64_t inv_consumer_top(const struct inv_consumer *c);
  * With keep => newest (a flight recorder) the producer does not overwrite the
  * packet of *f until the next call of this function or of inv_consumer_release.
  * If the caller does not call inv_consumer_advance, the next call returns the
- * same events, and possibly more of the packet. With keep => newest it may
- * return events of a later packet in their place.
+ * same events, and possibly more of the packet. With keep => newest, it may
+ * instead return events of a later packet.
  */
 int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned take,
 		      struct inv_fragment *f);

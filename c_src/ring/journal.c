@@ -5,9 +5,9 @@
 #include "ring/layout.h"
 
 /*
- * Stores v with release order, which keeps this store after all earlier stores
- * of the program. If this spooler is killed, the next spooler finds all stores
- * up to one of these, and none after it.
+ * Stores v with release order, so that this store comes after all earlier
+ * stores of the program. So at whichever instruction this spooler is killed,
+ * the next spooler finds all stores before this instruction, and none after it.
  */
 static void put(_Atomic uint64_t *p, uint64_t v)
 {

@@ -51,10 +51,11 @@ static bool is_over(void *map, const struct inv_ring_ctl *ctl, uint64_t owner)
 }
 
 /*
- * Makes `mine' the owner of the slot if it is still `was'. With keep => newest,
- * afterwards checks that the consumer does not hold the old owner's packet. The
- * consumer stores its hold and then loads the owner. All four accesses are
- * seq_cst, so at least one of the two sees the other's store.
+ * Makes `mine' the owner of the slot if the owner is still `was'. With keep =>
+ * newest, then checks whether the consumer holds the packet `was'. If so, makes
+ * `was' the owner again, and returns false. The consumer stores its hold and
+ * then loads the owner. All four accesses are seq_cst, so at least one of the
+ * two threads sees the other's store.
  */
 static bool take(struct inv_ring_large *s, void *map,
 		 const struct inv_ring_ctl *ctl, uint64_t was, uint64_t mine)

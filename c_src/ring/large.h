@@ -9,8 +9,8 @@
 
 /*
  * The large slots of a mapping, for events that are larger than a packet. All
- * threads of the VM share them. Claiming a slot takes no lock and looks at each
- * slot at most three times. If all slots are in use, the event is dropped.
+ * threads of the VM share them. Claiming a slot takes no lock, and searches the
+ * slots at most four times. If all slots are in use, the event is dropped.
  */
 struct inv_larges {
 	uint8_t *base; /* where slot 0 begins */
@@ -33,15 +33,16 @@ static inline struct inv_ring_large *inv_large_at(const struct inv_larges *l,
 }
 
 /*
- * Claims a slot for the packet `seq' of ring `ring'. Returns the slot's number,
- * or -1 if no slot is free. With keep => newest (a flight recorder), if no slot
- * is free, takes the slot with the oldest event. It never takes a slot that a
- * thread is writing, or whose packet the spooler is reading.
+ * Claims a slot for the packet `seq' of ring `ring'. If no slot is free, with
+ * keep => newest (a flight recorder), takes the slot with the oldest event.
+ * Never takes a slot that a thread is writing, or whose packet the spooler is
+ * reading. Returns the slot's number, or -1 if it could not take a slot.
  */
 int inv_large_claim(const struct inv_larges *l, void *map, uint32_t ring,
 		    uint64_t seq);
 
-/* Gives back a slot that was claimed, if no event was written to it. */
+/* Frees a claimed slot. Call it instead of inv_large_finish if no event was
+ * written to the slot. */
 void inv_large_abandon(const struct inv_larges *l, uint32_t i);
 
 /* Gives the claimed slot to the packet, after the event was written to the

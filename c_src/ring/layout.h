@@ -33,10 +33,11 @@ void inv_layout_init(void *map, uint32_t n_rings, const uint32_t *n_slots,
 void inv_layout_publish(void *map);
 
 /*
- * These add n large slots of `bytes' bytes each. inv_layout_large_len returns
- * how many bytes the slots add to the mapping, or 0 if a number is out of its
+ * For n large slots of `bytes' bytes each. inv_layout_large_len returns how
+ * many bytes the slots add to the mapping, or 0 if a number is out of its
  * range. The ranges: n at most INV_LARGE_MAX, `bytes' a multiple of 4096 and
- * more than a packet can have. Call inv_layout_add_large after inv_layout_init.
+ * more than a packet can have. inv_layout_add_large adds the slots to the
+ * mapping. Call it after inv_layout_init.
  */
 uint64_t inv_layout_large_len(uint32_t n, uint64_t bytes);
 void inv_layout_add_large(void *map, uint32_t n, uint32_t bytes);

@@ -81,8 +81,8 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 	slot = (struct inv_ring_slot *)(p->slots +
 					(seq % p->n_slots) * p->packet_bytes);
 	/*
-	 * The slot still has the old packet's number. A consumer that loads it
-	 * from now on finds no events.
+	 * The slot still has the number of the old packet. From now on, a
+	 * consumer that looks for the old packet finds no events in it.
 	 */
 	atomic_store_explicit(&slot->commit, 0, memory_order_release);
 	INV_TESTPOINT("ring.emptied");
@@ -112,11 +112,12 @@ int inv_producer_open_new(struct inv_producer *p, uint64_t now)
 }
 
 /*
- * The consumer takes the committed part of an open packet from time to time,
- * each time with all the packet's definitions. If a new packet is opened each
- * second, the definitions are not repeated too often. A flight recorder does
- * not open a new packet early: it is not read while it records, and the new
- * packet would overwrite an old one too early.
+ * From time to time, the consumer takes the committed events of an open packet,
+ * each time with all the packet's definitions. The longer a packet stays open,
+ * the more often its definitions are written to the log. So a new packet is
+ * opened after a second. A flight recorder does not open a new packet early: it
+ * is not read while it records, and the new packet would overwrite an old one
+ * too early.
  */
 int inv_producer_open_aged(struct inv_producer *p, uint64_t now)
 {

@@ -59,8 +59,8 @@ struct inv_producer {
 	struct inv_larges large;
 };
 
-/* Prepares *p to write the ring with the number `ring' of `map'. The mapping
- * was made by this VM, and inv_layout_publish was called. */
+/* Prepares *p to write the ring with the number `ring' of `map'. This VM must
+ * have made the mapping, and must have called inv_layout_publish. */
 void inv_producer_init(struct inv_producer *p, void *map, uint32_t ring);
 
 /*

@@ -21,8 +21,9 @@
 #define ROUND_BITS 8
 #define ROUND_MASK 0xffu
 #define UNIT_SHIFT 10
-/* A second in units of 2^UNIT_SHIFT ns. Two units are added, because the two
- * times whose difference is compared with it were rounded down. */
+/* A second in units of 2^UNIT_SHIFT ns. Two units are added, because
+ * second_passed() compares SECOND with the difference of two times that were
+ * rounded down. */
 #define SECOND ((uint64_t)(1000000000u >> UNIT_SHIFT) + 2)
 
 static uint64_t word(uint64_t units, uint64_t round)

@@ -11,9 +11,9 @@
  * takes a lease: the right to record a number of events without access to the
  * shared counter.
  *
- * In one second at most `slots' leases are given, of n events together: a lease
- * is given only if the lease that was given `slots' leases earlier is more than
- * a second old. After a second without events, n events can be recorded at
+ * In one second, threads get at most `slots' leases, which have n events
+ * together: a thread gets lease number i only if lease number i - slots is more
+ * than a second old. After a second without events, n events can be recorded at
  * once. In addition, each thread may use the rest of a lease from an earlier
  * second: at most inv_rate_lease_max() events.
  *

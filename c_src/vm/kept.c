@@ -40,7 +40,7 @@ struct entry {
 	uint32_t blocks;
 	uint32_t more; /* how many open calls inside the one at `top' are not
 			  on the stack, because there was no room */
-	uint32_t gaps; /* how many such calls there are below `top' */
+	uint32_t gaps; /* sum of `gap' over the calls on the stack */
 	uint32_t pad;
 };
 
@@ -355,10 +355,10 @@ void inv_kept_get(const struct inv_kept *k, const struct inv_kept_call *call,
 
 /*
  * A call of the function ends. Returns how many calls above it must be removed
- * from the stack, or e->n if the stack has no call of the function. If calls
- * that found no room (a gap) are above the function's innermost call on the
- * stack, the call that ends may be one of them; then only the calls above the
- * gap count.
+ * from the stack, or e->n if the stack has no call of the function. Open calls
+ * that found no room are a gap in the stack. If there is a gap above the
+ * function's innermost call on the stack, the call that ends may be in the gap.
+ * Then returns only how many calls are above the gap.
  */
 static uint32_t above(const struct inv_kept *k, const struct entry *e,
 		      uint32_t function)
@@ -422,8 +422,9 @@ uint32_t inv_kept_forget(struct inv_kept *k, uint32_t thread, uint64_t process,
 
 	if (!has(e, process))
 		return 0;
-	/* Calls for which there was no room can be calls of these functions,
-	 * too. It is unknown which of them are. */
+	/* Open calls that found no room on the stack can be calls of such
+	 * functions, too. It is unknown which of them are, so remove all
+	 * calls. */
 	if (e->more > 0 || e->gaps > 0)
 		return remove_all(k, thread, e);
 	while (*at != 0) {

@@ -33,7 +33,7 @@
  * were used before are taken first.
  */
 #define INV_KEPT_BLOCK 256u
-/* The most bytes of a call that its first block has. */
+/* How many bytes of a call fit into its first block. */
 #define INV_KEPT_NEAR (INV_KEPT_BLOCK - 48u)
 #define INV_KEPT_PROCESS 4096u /* blocks of a process, at most */
 

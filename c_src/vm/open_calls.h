@@ -117,10 +117,11 @@ bool inv_open_calls_end(struct inv_open_calls *o, struct inv_open_function *f,
 /*
  * inv_open_calls_want stores whether the tracer's filter wants the call that
  * the process has just begun. inv_open_calls_wanted returns what was stored for
- * the innermost open call. If the process has more than INV_OPEN_CALLS_WANTED
- * open calls, it returns true; if the process has none, false. The VM reports
- * the ends of a process's calls in the reverse order of the calls. If an end is
- * missing, the results can be those of other calls until no call is open.
+ * the innermost open call. inv_open_calls_wanted returns true if the process
+ * has more than INV_OPEN_CALLS_WANTED open calls, and false if the process has
+ * none. The VM reports the ends of a process's calls in the reverse order of
+ * the calls. If an end is missing, the results can be those of other calls
+ * until no call is open.
  */
 #define INV_OPEN_CALLS_WANTED 1024u
 void inv_open_calls_want(struct inv_open_calls *o, uint64_t process,

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * The functions in a table of open calls (vm/open_calls.h): a hash table with open
- * addressing. Each event of a call searches this table for the function, so the
- * code is in a header, where it can be inlined. The fields are private.
+ * The functions in a table of open calls (vm/open_calls.h): a hash table with
+ * open addressing. Each event of a call searches this table for the function,
+ * so the code is in a header, where it can be inlined. The fields are private.
  */
 #define INV_OPEN_CALLS_FUNCTIONS (1u << 17)
 #define INV_OPEN_CALLS_PLACES (2 * INV_OPEN_CALLS_FUNCTIONS)

@@ -106,8 +106,10 @@ static void make_room(const struct inv_spans *s,
 		else
 			*span_at(s, e, kept++) = *span;
 	}
-	/* Calls for which the stack had no room can be among those whose ends
-	 * will not be reported. It is unknown which of them are. */
+	/* Open calls that found no room on the stack are only counted, in
+	 * `more'. It is unknown for which of them the ends will not be
+	 * reported. If this was so for a call on the stack, assume it for all
+	 * of them. */
 	if (kept < e->n)
 		e->more = 0;
 	e->n = kept;

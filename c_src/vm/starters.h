@@ -30,8 +30,9 @@
  * the token, and so does a start call after a message with a token.
  *
  * The VM has a frame on the process's stack for each start call that has not
- * ended. In a loop by tail calls, the calls never end. So the table also counts
- * these frames for each process.
+ * ended. If a process loops by tail calls, these calls never end, and the stack
+ * grows. So the table also counts these frames for each process
+ * (inv_starters_too_deep).
  *
  * Only the thread that runs a process may call a function for the process; the
  * VM lets one thread at a time run it. No function waits or allocates memory,
