@@ -42,8 +42,9 @@ static enum inv_outcome time_call(struct inv_tracer *t,
 /* How many events a thread counts before it checks the time limit again. */
 #define COUNTS_A_LOOK 256u
 
-/* Counts an event, or adds the number that its match spec reports to a
- * histogram. */
+/* Handles an event of a tracer that counts. Depending on the tracer, counts
+ * calls by how they end, adds the number that the event's match spec reports to
+ * a histogram, or only counts the event. */
 static enum inv_outcome add(struct inv_tracer *t, struct inv_thread *thread,
 			    struct inv_arrival *a)
 {

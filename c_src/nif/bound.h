@@ -12,9 +12,9 @@
 /*
  * The bound on open calls (vm/open_calls.h) of a tracer that records. The
  * session tells the tracer for which functions the VM reports the ends of
- * calls. A process that reaches the bound is `held': its calls are left out,
- * until the session has changed the pattern of a function, so that the VM does
- * not report the function's ends any more.
+ * calls. A process that reaches the bound is `held': its calls are left out
+ * until the session has changed the pattern of a function. After this change,
+ * the VM does not report the ends of the function's calls any more.
  *
  * A match spec can ask for the ends of some calls only. Then the message of
  * these calls has a mark, which the tracer removes: the value of {message, V}
@@ -51,7 +51,7 @@ struct inv_bound_call {
  * is in the table of open calls, sets *call; otherwise the result is
  * INV_BOUND_RECORD, and *call does not change. For INV_TAG_CALL, *event must
  * have the fields that the VM passes in a map (nif/arrival.h); for other tags
- * they are not read.
+ * these fields are not read.
  */
 enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 			       const struct inv_tracer_event **event,
@@ -61,8 +61,9 @@ enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
 /*
  * If a filter wants a call, the end of the call is recorded, too. After each
  * INV_BOUND_BEGINS or INV_BOUND_HOLDS, call inv_bound_want with the filter's
- * result for the call. Before inv_bound_count, inv_bound_wanted returns the
- * result for the process's innermost open call, or false if no call is open.
+ * result for the call. inv_bound_wanted returns this result for the process's
+ * innermost open call, or false if no call is open. Call it before
+ * inv_bound_count, which removes the call if the event ends it.
  */
 void inv_bound_want(struct inv_tracer *t, ERL_NIF_TERM pid, bool wanted);
 bool inv_bound_wanted(struct inv_tracer *t, ERL_NIF_TERM pid);

@@ -121,9 +121,10 @@ void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
 	for (uint32_t i = 0; i < n_threads; i++) {
 		const struct counter *c = &d->counters[i];
 
-		/* `ended' is read before `kept': a call is counted in `kept'
-		 * when it begins, perhaps by another thread. So the sum in
-		 * `kept' is not less than the sum in `ended'. */
+		/* A call is counted first in `kept' and later in `ended',
+		 * perhaps by another thread. So if all `ended' are read before
+		 * all `kept', the sum of `kept' is not less than the sum of
+		 * `ended'. */
 		ended += atomic_load(&c->ended);
 		counts->forgotten += atomic_load(&c->forgotten);
 		counts->unkept += atomic_load(&c->unkept);

@@ -91,8 +91,8 @@ bool inv_decide_endless(struct inv_tracer *t, uint32_t thread,
  * Call it for an event for which inv_bound_count returned INV_BOUND_LEAVE_OUT.
  * If the event is a call whose end will be recorded, the tracer keeps the call
  * nevertheless, so that its end is not taken for the end of another call. If
- * the event is the end of a call, the ends of the called function are not
- * recorded any more, so this function does the same as inv_decide_held.
+ * the event is the end of a call, the called function is stopped: ends of its
+ * calls are not recorded any more. Then does the same as inv_decide_held.
  */
 void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 			 const struct inv_tracer_event *te, enum inv_tag tag,

@@ -136,9 +136,9 @@ static INV_COLD bool put_hole_list(struct inv_encoder *e, ERL_NIF_TERM list)
 }
 
 /*
- * Writes the head of a string, and moves its n bytes, which are already in the
- * packet above p. `rest' is the part of the list that did not fit into the
- * budget, or 0.
+ * Writes the head of a string, and moves the string's n bytes behind the head.
+ * They are already in the packet, at `bytes' above p. `rest' is the part of the
+ * list that did not fit into the budget, or 0.
  */
 static bool finish_string(struct inv_encoder *e, const uint8_t *bytes,
 			  uint32_t n, ERL_NIF_TERM rest)
@@ -193,8 +193,8 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 	*is_string = true;
 	return finish_string(e, start, n, 0);
 
-no_string: /* Subtract the visited cells: lists in this list may visit only the
-	      rest. */
+no_string: /* The visited cells are subtracted, so that the lists inside this
+	      list may visit fewer cells. */
 	e->looks -= n;
 	return true;
 }

@@ -20,8 +20,8 @@ static const struct inv_event_filter *hold(struct inv_tracer *t,
 }
 
 /*
- * Runs the filter with all data of the event, even those that are left out of
- * the record.
+ * Runs the filter with all data of the event, even those that light mode leaves
+ * out of the record.
  */
 static enum inv_wanted ask(const struct inv_event_filter *f, uint32_t thread,
 			   const struct inv_tracer_event *event,

@@ -9,11 +9,13 @@
 /*
  * The processes of this node that a thread has recorded for the first time. The
  * keeper takes them from the queue, and writes their names into the log. Only
- * this thread adds processes; one process at a time takes them.
+ * this thread adds to the queue. Only one Erlang process at a time takes from
+ * it.
  *
- * `seen' has the processes that were added, one for each hash. A process whose
- * entry another one has overwritten is added again. If the queue is full, the
- * process is added when a later packet defines it.
+ * `seen' has the processes that were added, one for each hash. If another
+ * process has overwritten a process's entry in `seen', the process is added
+ * again. If the queue is full, a process is not added now, but when a later
+ * packet defines it.
  */
 #define INV_FRESH_SEEN 1024u
 #define INV_FRESH_QUEUE 256u

@@ -250,13 +250,13 @@ static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
 		return false;
 	end = bin.data + bin.size;
 	/* The external format begins with 131 and the tag. Then follows the
-	 * atom; in a reference, the number of words (u16) is in front of it. 90
-	 * is the tag of a reference. */
+	 * atom with the node's name. In a reference, which has the tag 90, the
+	 * number of words (u16) is in front of the atom. */
 	is_ref = bin.size > 4 && bin.data[1] == 90;
 	if (bin.size > 4)
 		after = name_read(&name, bin.data + (is_ref ? 4 : 2), end);
-	/* In a reference, the creation is in front of the words; a pid or port
-	 * ends with it. */
+	/* In a reference, the creation follows the atom; a pid or port ends
+	 * with the creation. */
 	if (after && end - after >= 4)
 		memcpy(&creation, is_ref ? after : end - 4, 4);
 	else

@@ -5,10 +5,9 @@
 #include "nif/retire.h"
 
 /*
- * If an event has more bytes than are left of the thread's lease (its part of
- * the limit), the rest of its bytes is taken from the bytes that no thread has
- * leased. Otherwise a part of the last event of each lease would not be
- * counted.
+ * A lease is the thread's part of the limit. If an event has more bytes than
+ * the lease has left, the missing bytes are taken from the bytes that no thread
+ * has leased. Otherwise they would not be counted.
  */
 void inv_limits_bytes(struct inv_tracer *t, struct inv_lane *lane,
 		      uint32_t bytes)

@@ -26,8 +26,8 @@ static inline size_t inv_put_left(const struct inv_encoder *e)
 
 /*
  * Returns how many of a binary's `size' bytes fit into the budget. If binaries
- * have a separate budget, subtracts these bytes from it. Then it also moves
- * `limit' up by their number, so that they do not count in the term's budget.
+ * have a separate budget, subtracts these bytes from it, and moves `limit' up
+ * by their number, so that they do not count in the term's budget.
  */
 static inline size_t inv_put_left_binary(struct inv_encoder *e, size_t size)
 {
@@ -111,8 +111,8 @@ static inline bool inv_put_moved(struct inv_encoder *e, const uint8_t *from,
 #define INV_KEPT_NODE 0xde
 #define INV_KEPT_WORD 0xdf
 
-/* In the budget of a term, a word counts as one byte, like the number of a
- * dictionary entry that replaces it in a packet. */
+/* In the budget of a term, a word counts as one byte. In a packet, the number
+ * of a dictionary entry replaces the word, and usually takes one byte. */
 static inline bool inv_put_word(struct inv_encoder *e, uint64_t word)
 {
 	if (!inv_put_room(e, 1 + sizeof(word)))

@@ -88,7 +88,7 @@ static bool put_extra(struct inv_encoder *e, const struct inv_recording *ev)
 	return inv_encode_term(e, ev->of->extra);
 }
 
-/* To the content of events with these tags, redaction rules do not apply. The
+/* Redaction rules do not apply to the content of events with these tags. This
  * content is a process, a port, a registered name, or the figures of a garbage
  * collection. */
 #define PLAIN_TAGS                                                          \

@@ -12,7 +12,7 @@ static ERL_NIF_TERM nil;
 static ERL_NIF_TERM http_header;
 static ERL_NIF_TERM init;
 
-/* Atoms, whose words never change. */
+/* Atoms: their names, and their terms, which never change. */
 struct atoms {
 	const char *const *names;
 	ERL_NIF_TERM v[20];
@@ -494,8 +494,9 @@ static bool is_spent(const struct inv_encoder *e)
 }
 
 /*
- * Returns true if the list is a string: a list of integers, as far as e->looks
- * permits to see. The shape of a string does not show its length.
+ * Returns true if the list is a string: all elements that may be visited
+ * (e->looks) are integers. One mark replaces a string, so that its length is
+ * not recorded.
  */
 static bool is_text(struct inv_encoder *e, ERL_NIF_TERM list)
 {

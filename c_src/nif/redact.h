@@ -29,9 +29,10 @@ void inv_redaction_init(ErlNifEnv *env);
  */
 bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term) INV_COLD;
 
-/* Returns true if the term, a part of the result of a match spec, is a value that
- * was redacted in the same event. Example: a rule redacts the key password, the
- * match spec's head has #{password => '$1'}, and its result is '$1'. */
+/* Returns true if the term, a part of the result of a match spec, is a value
+ * that was redacted in the same event. Example: a rule redacts the key
+ * password, the match spec's head has #{password => '$1'}, and its result is
+ * '$1'. */
 bool inv_redact_was_marked(const struct inv_encoder *e,
 			   ERL_NIF_TERM term) INV_COLD;
 static inline bool inv_redact_is_again(const struct inv_encoder *e,

@@ -121,9 +121,9 @@ static bool too_deep(struct inv_starts *s, const struct inv_starters *o,
 	return true;
 }
 
-/* *may is true if the call may begin a request. Sets it to false if the process
- * has too many start calls that have not ended. Returns true if the VM is to
- * run the match spec. */
+/* When this function is called, *may says whether the call may begin a request.
+ * Sets *may to false if the process has too many start calls that have not
+ * ended. Returns true if the VM is to run the match spec. */
 static bool look(struct inv_thread *thread, struct inv_slot *slot,
 		 uint64_t handle, ERL_NIF_TERM process, bool *may)
 {
@@ -199,9 +199,10 @@ static const ERL_NIF_TERM *read_value(const struct inv_tracer_event *te, int *n)
 #define VALUE_MAX 64
 
 /*
- * Replaces the event by a copy in whose value Token is []: the process held no
- * token. The copy's terms are made on the heap of the process, and the VM
- * removes them after the callback. This happens at most once for each request.
+ * Replaces the event by a copy in whose value Token is [], as if the process
+ * held no token. The copy's terms are made on the heap of the process, and the
+ * VM removes them after the callback. This happens at most once for each
+ * request.
  */
 static void hold_none(const struct inv_tracer_event **event,
 		      struct inv_tracer_event *changed, const ERL_NIF_TERM *e,

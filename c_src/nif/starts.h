@@ -12,10 +12,11 @@
  * Requests (sequential traces) that begin with an event of a tracer.
  *
  * A call or a sent message begins a request if its match spec sets the token of
- * the process: a start call, or a start message. The session sets such a match
- * spec with a second handle of the same tracer, the start handle. The events of
- * this handle have the value {'$inviso_seq', Token} or {'$inviso_seq', Token,
- * Label}. Token is the token that the process held before the event, or [].
+ * the process. It is then a start call or a start message. The session sets
+ * such a match spec with a second handle of the same tracer, the start handle.
+ * The events of this handle have the value {'$inviso_seq', Token} or
+ * {'$inviso_seq', Token, Label}. Token is the token that the process held
+ * before the event, or [].
  *
  * The VM also reports the end of each start call. These ends are not recorded.
  * They show whether a later start call of the process begins another request,

@@ -344,8 +344,9 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 	struct inv_bound_call call = { .function = 0 };
 	enum inv_tag tag;
 
-	/* The caller has called inv_thread_enter. The load is after its
-	 * barrier, which pairs with that in is_over(). */
+	/* The caller has called inv_thread_enter. This load comes after the
+	 * barrier in inv_thread_enter, which pairs with the barrier in
+	 * is_over(). */
 	if (inv_unlikely(atomic_load_explicit(&t->timing->over,
 					      memory_order_relaxed)))
 		return INV_TIMED_OVER;
@@ -500,7 +501,7 @@ ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,
 
 /* --- NIFs -------------------------------------------------------------------- */
 
-/* processes: 0 for numbers */
+/* `processes' is 0 if the histograms are of numbers. */
 static struct inv_timing *make(uint32_t n_parts, uint32_t by,
 			       uint64_t processes)
 {

@@ -228,8 +228,8 @@ static void free_parts(struct inv_tracer *t)
 }
 
 /*
- * Removes the tracer from the table, then gives back the lock and unmaps the
- * tracer: unmapping takes long.
+ * Removes the tracer from the table, gives back the lock, and unmaps the
+ * tracer. Unmapping takes long, so it is done without the lock.
  */
 void inv_tracer_free(struct inv_tracer *t)
 {

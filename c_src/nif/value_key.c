@@ -287,7 +287,7 @@ struct inv_tally_cell *inv_value_cell(struct inv_values *v,
 
 /* The offsets of a value's tokens: a token is a code with its bytes. The tokens
  * are read from the last to the first, so that the elements of a list, tuple or
- * map are made before it. */
+ * map are made before the list, tuple or map itself. */
 struct tokens {
 	uint8_t at[INV_VALUE_BYTES];
 	uint32_t n;
