@@ -130,8 +130,9 @@ void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 }
 
 /*
- * Returns true if the call that ends is not that of the top frame, but of
- * another function: another tool traces the call with erlang:trace_pattern/3.
+ * Returns true if the ended call was a call of another function than the call
+ * of the top frame. Then another tool traces the ended call with
+ * erlang:trace_pattern/3.
  */
 static bool is_of_other_tool(const struct inv_message *m,
 			     const struct inv_frames *frames)

@@ -163,7 +163,8 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 	/*
 	 * If the parent had flags to pass on by links when it spawned, the VM
 	 * reports the spawn twice: for the parent, then for the child. Between
-	 * the two it reports no link of the parent except that of spawn_link.
+	 * the two, it reports no link of the parent except that of spawn_link.
+	 * So if the parent links to this child now, it has called spawn_link.
 	 */
 	spawned = t->child == other && atomic_load(&o->expected) != 0;
 	had = pass_to_linked(o, number,

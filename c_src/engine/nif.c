@@ -189,9 +189,10 @@ static bool get_tracer(ErlNifEnv *env, ERL_NIF_TERM term, uint32_t *number)
 
 /*
  * tracer(Number, Pid | Port | {File, Handle} | none) -> ok. Sets or removes the
- * tracer with this number. {File, Handle} is a tracer of inviso_tracer: the path
- * of its library, and its handle. When such a tracer accepts no more events, the
- * engine's server gets the message {'$inviso_engine', lost, Number}.
+ * tracer with this number. {File, Handle} is a tracer of inviso_tracer: the
+ * path of that module's library, and the tracer's handle. When such a tracer
+ * accepts no more events, the engine's server gets the message
+ * {'$inviso_engine', lost, Number}.
  */
 ERL_NIF_TERM inv_engine_tracer(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])

@@ -135,10 +135,10 @@ static uint32_t define(const struct inv_profile *p)
 }
 
 /*
- * Returns the number of a profile, which it adds if the table does not have it.
- * If two threads add the same profile at the same time, the second thread finds
- * the first one's number when it tries to store its own, and returns the first
- * one's.
+ * Returns the number of a profile. Adds the profile if the table does not have
+ * it. If two threads add the same profile at the same time, the second thread
+ * finds the first one's number when it tries to store its own, and returns the
+ * first one's.
  */
 static uint32_t number_of(const struct inv_profile *p)
 {

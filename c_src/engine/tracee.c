@@ -331,7 +331,8 @@ static unsigned take_word(uint64_t word, ERL_NIF_TERM *ids, unsigned max)
 /*
  * Clears `marked' first: if a process is marked from then on, another message
  * is sent. If `max' ids were stored, more processes may be marked. The server
- * then calls this function again without waiting for a message.
+ * then calls this function again without waiting for a message, so no message
+ * is needed.
  */
 unsigned inv_tracees_take_marked(ERL_NIF_TERM *ids, unsigned max)
 {
