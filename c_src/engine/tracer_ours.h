@@ -10,9 +10,10 @@
 #include "engine/message.h"
 
 /*
- * A session's tracer that is a tracer of the module inviso_tracer. The engine
- * calls a function of that module's library in the thread of the traced
- * process, which writes the event into the tracer's ring; no message is sent.
+ * A session's tracer that is a tracer of the module inviso_tracer. In the
+ * thread of the traced process, the engine calls a function of that module's
+ * library. This function writes the event into the tracer's ring; no message is
+ * sent.
  *
  * The library is the one that the module inviso_tracer has loaded. It stays
  * mapped while the engine's library is loaded, even if inviso_tracer is purged.

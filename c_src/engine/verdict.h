@@ -16,8 +16,10 @@
  *
  *	{Sessions, Valued, Returns, Exceptions, Value..., Test...}
  *
- * Sessions    the mask of the sessions whose spec matches
- * Valued      the mask of those whose {message, Value} is not {message, true}
+ * Sessions    the mask of the sessions whose spec matches, and does not have
+ *             {message, false}
+ * Valued      the mask of those in Sessions that have {message, Value}, where
+ *             Value is neither `true' nor `false'
  * Returns     the mask of the sessions that want the end of the call
  * Exceptions  the mask of those in Returns that want exceptions, too
  * Value       one for each bit in Valued, from bit 0 on
@@ -34,8 +36,8 @@
  *	{Sessions, Specs, Caller, Actions, Tracer}
  *
  * Specs       for messages, the mask of the sessions that have a match spec;
- *             for calls, that of the sessions with a global pattern, which get
- *             no recursive calls
+ *             for calls, the mask of the sessions with a global pattern, which
+ *             get no recursive calls
  * Caller      {M, F, A}, or another term if the caller is unknown
  * Actions     the actions of the match specs (action.h)
  * Tracer      for a meta traced call, the tracer's number, if the session has

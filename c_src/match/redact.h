@@ -168,12 +168,12 @@ static inline bool inv_redact_may_be_key(const struct inv_redact *r,
 bool inv_redact_key(const struct inv_redact *r, const uint8_t *name,
 		    size_t len);
 
-/* inv_redact_atom returns a set of these flags. They say for what an atom with
- * this name can have a rule. The arity and the module are not considered. */
+/* inv_redact_atom returns a set of these flags: which kinds of rules have an
+ * atom with this name. The arity and the module are not considered. */
 enum inv_redact_verdict {
 	INV_REDACT_IS_KEY = 1,
-	INV_REDACT_IS_FUNCTION = 2, /* a function of that name has a rule */
-	INV_REDACT_IS_RECORD = 4,   /* a record of that name has a rule */
+	INV_REDACT_IS_FUNCTION = 2, /* a function of this name has a rule */
+	INV_REDACT_IS_RECORD = 4,   /* a record of this name has a rule */
 };
 unsigned inv_redact_atom(const struct inv_redact *r, const uint8_t *name,
 			 size_t len);

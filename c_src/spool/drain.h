@@ -41,8 +41,8 @@ struct inv_spool {
  * path and options from the control page.
  *
  * If an existing log cannot be continued at the moment, returns 0 with the
- * reason in err; each later call that writes tries again. Otherwise, if it
- * returns 0, err's code is 0.
+ * reason in err; each later call that writes tries again. In all other cases in
+ * which it returns 0, err's code is 0.
  */
 int inv_spool_open(struct inv_spool *s, struct inv_attached *mem,
 		   struct inv_err *err);

@@ -159,8 +159,8 @@ int inv_spool_log_open(struct inv_spool *s, struct inv_err *err)
 
 /*
  * Removes the oldest files if there are more than rotate_count. The journal
- * does not record that, so the next spooler may try to remove the same files
- * again.
+ * does not record which files were removed, so the next spooler may try to
+ * remove the same files again.
  */
 static void remove_oldest(struct inv_spool *s)
 {

@@ -19,8 +19,8 @@
 #define END_PATIENCE_NS (5000ull * MS)
 #define EOF_PATIENCE_NS (2500ull * MS)
 /*
- * The keeper takes an anchor each second. If it takes one later than this time
- * after the end of standard input, the keeper is alive.
+ * The keeper takes an anchor each second. If it still takes anchors when this
+ * time has passed since the end of standard input, the keeper is alive.
  */
 #define EOF_STILL_NS (500ull * MS)
 

@@ -25,8 +25,9 @@
 /* If a place is not complete after this many seconds, its VM is dead. */
 #define YOUNG_S 60
 /*
- * If a living VM can lock its record, it does so within this many seconds, even
- * if the library, which locks it, is sent over a slow network.
+ * If a living VM can lock its record, it does so within this many seconds. This
+ * is long, because the library with which it locks the record may be sent over
+ * a slow network.
  */
 #define UNLOCKED_S 3600
 
@@ -211,8 +212,8 @@ static void read_boot(char *boot, size_t size)
  * the record's lock; if it gets the lock, the VM is dead. The rules, in this
  * order:
  *
- *   - In the VM's pid namespace, and since the same boot, the result is true if
- *     the VM's process has ended.
+ *   - If this program is in the VM's pid namespace, and since the same boot,
+ *     the result is true if the VM's process has ended.
  *   - If the file system may be shared with another machine, the result is
  *     false.
  *   - If the record says that the VM has locked the record, the result is true:
