@@ -113,7 +113,7 @@ void inviso_cnode_received(struct inviso_cnode *c, erlang_msg *msg,
  * timeout, a part of the message may have been sent. So close the connection.
  *
  * `name' is a registered name on the other node. `node' is the name of that
- * node, NULL if it is not known; it is recorded and has no other effect.
+ * node; NULL: it is not known. The name of the node is only recorded.
  *
  * fd must be a TCP socket. If the program has given ei other functions for
  * connections (ei_connect_init_ussi), call inviso_cnode_set_write first.

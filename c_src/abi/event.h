@@ -172,11 +172,11 @@ enum inv_note {
 	 * note the language is Erlang */
 	INV_NOTE_LANGUAGE = 4,
 	/* The command has asked the node for the time. Terms: a number that
-	 * identifies the command; how many times it had asked before; when it
-	 * sent the previous question; when it got the answer to the previous
-	 * question. These times are in ns of the command's system clock; 0:
-	 * there was no previous question. The node wrote the note of the
-	 * previous question between these two times */
+	 * identifies the command; how many times the command had asked before;
+	 * when it sent the previous question; when it got the answer to the
+	 * previous question. These times are in ns of the command's system
+	 * clock; 0: there was no previous question. The node wrote the note of
+	 * the previous question between these two times */
 	INV_NOTE_CLOCK = 5,
 	/* How many events had one key, for example a function. The events were
 	 * counted and not recorded. Terms: the kind of the key (enum

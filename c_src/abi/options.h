@@ -54,8 +54,8 @@
 	/* the most events and bytes that all threads together record */ \
 	X(LIMIT, LIMIT_EVENTS, events, 0, 18446744073709551614, INV_UNSET) \
 	X(LIMIT, LIMIT_BYTES, bytes, 0, 18446744073709551614, INV_UNSET) \
-	/* how long after its opening the tracer stops; a session stops this \
-	 * long after it began to set patterns and flags */ \
+	/* the tracer stops this long after it was opened; a session stops \
+	 * this long after it began to set patterns and flags */ \
 	X(LIMIT, LIMIT_MS, ms, 1, 4294967295, INV_UNSET) \
 	/* the most events recorded in one second */ \
 	X(LIMIT, LIMIT_RATE, rate, 1, 4294967295, INV_UNSET) \

@@ -8,8 +8,8 @@
 /*
  * Translates heads and guards from Elixir to Erlang, character by character.
  * Nearly the only state is a stack of open brackets. It shows where the value
- * of a keyword ends (the 1 in `a: 1'), because Elixir has no token for that.
- * The functions in guards keep their Elixir names here; selector_expr.c
+ * of a keyword ends (the 1 in `a: 1'), because Elixir has no token at this
+ * point. The functions in guards keep their Elixir names here; selector_expr.c
  * translates them.
  */
 #define NESTED 64

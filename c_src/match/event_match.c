@@ -25,8 +25,8 @@ static unsigned tag_of(inv_word t)
 	return 0;
 }
 
-/* Stores `t' in m->odd if it is the first atom that is no known tag. It is a
- * tag of a newer release, or a typing error. */
+/* Stores `t' in m->odd if it is the first atom that is no known tag. Such an
+ * atom is a tag of a newer release, or a typing error. */
 static void note_odd(struct inv_event_match *m, inv_word t)
 {
 	const inv_word *b = inv_box_of(t, INV_BOX_ATOM);

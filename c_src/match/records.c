@@ -76,9 +76,9 @@ struct inv_record_field *inv_record_add_field(struct inv_record_def *r,
 
 /* --- header files --------------------------------------------------------- */
 
-/* Returns the place after the token at p. A token is a comment, a string, a
- * quoted atom, or a character such as $a. Every other character is a token of
- * its own. */
+/* Returns a pointer to the character after the token at p. A token is a
+ * comment, a string, a quoted atom, or a character such as $a. Every other
+ * character is a token of its own. */
 static const char *skip(const char *p)
 {
 	char quote = *p;
@@ -137,7 +137,7 @@ static const char *atom(const char **p, size_t *len)
 	return from;
 }
 
-/* Skips the default value and the type of a field. Returns the place of the
+/* Skips the default value and the type of a field. Returns a pointer to the
  * comma or the bracket that ends the field. */
 static const char *skip_value(const char *p)
 {
@@ -213,7 +213,8 @@ static int record(struct inv_records *rs, const char *p, struct inv_err *err)
 	return fields(r, p, err);
 }
 
-/* Returns the place after "-record(", or NULL if p does not begin with it. */
+/* If p begins with "-record(", returns a pointer to the character after it;
+ * otherwise NULL. */
 static const char *is_record(const char *p)
 {
 	if (*p != '-')

@@ -31,7 +31,8 @@ static int look(const struct inv_redact_copy *x, const uint8_t *p,
 	return inv_cursor_next(x->cursor, tok) ? INV_EDAMAGED : 0;
 }
 
-/* Returns the place after the term at p, or NULL if the term is invalid. */
+/* Returns a pointer to the byte after the term at p, or NULL if the term is
+ * invalid. */
 static const uint8_t *after(const struct inv_redact_copy *x, const uint8_t *p)
 {
 	return inv_redact_after(x->ends, x->cursor, x->dict, p, x->end);

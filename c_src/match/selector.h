@@ -86,9 +86,9 @@ int inv_selector_events(struct inv_heap *h, const struct inv_selector *s,
 
 /*
  * Makes the match spec that `inviso trace' sets, with its actions, and sets
- * *event to the kind of event for which it is. Returns 0, INV_ETOOBIG, or
- * INV_EINVAL if there is no such match spec: if the selector is not of calls,
- * send or receive, or if it has the action count or time.
+ * *event to the kind of event for which this match spec is. Returns 0,
+ * INV_ETOOBIG, or INV_EINVAL if there is no such match spec: if the selector is
+ * not of calls, send or receive, or if it has the action count or time.
  */
 int inv_selector_spec(struct inv_heap *h, const struct inv_selector *s,
 		      inv_word *spec, enum inv_match_event *event,

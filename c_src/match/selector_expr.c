@@ -449,9 +449,9 @@ static inv_word hash(struct inv__selector *c)
 
 /* --- calls in guards ------------------------------------------------------ */
 
-/* Translates a call of a function that Elixir has and Erlang does not have.  w
- * are the function's name and its n arguments.  Returns 0 if the function is
- * another one. */
+/* Translates a call of a function that Elixir has and Erlang does not have. w
+ * are the function's name and its n arguments. Returns 0 if it is not such a
+ * function. */
 static inv_word elixir_call(struct inv__selector *c, const inv_word *w,
 			    size_t n)
 {

@@ -53,8 +53,8 @@ bool inv__selector_take(struct inv__selector *c, const char *token);
 /* Reads the patterns of arguments after "(", and the ")".  Returns the list of
  * the patterns, and sets *n to how many there are. */
 inv_word inv__selector_arguments(struct inv__selector *c, unsigned *n);
-/* Reads the guard after "when".  Returns a list with one element for each
- * alternative, which is the list of its conditions. */
+/* Reads the guard after "when". Returns a list with one element for each
+ * alternative: the list of the alternative's conditions. */
 inv_word inv__selector_guard(struct inv__selector *c);
 
 /*

@@ -398,8 +398,8 @@ enum inv_verdict inv_decide_end(struct inv_tracer *t, struct inv_thread *thread,
 	found = inv_kept_end(d->kept, thread->index, process, ev->function,
 			     &call, &lost);
 	lose(d, thread->index, lost);
-	/* The call was not kept, or was removed before it ended. It was counted
-	 * at that time. */
+	/* The call was not kept, or was removed before it ended. In both cases
+	 * it was counted at that time, so do not count it here. */
 	if (inv_unlikely(found != INV_KEPT_FOUND))
 		return is_ruled(d, t, ev->function) ? INV_VERDICT_FORGET :
 						      INV_VERDICT_RECORD;

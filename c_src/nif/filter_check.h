@@ -17,9 +17,9 @@
  * (was_wanted), so that calls are recorded with their durations. Counts events
  * that the filter does not want or cannot decide.
  *
- * Callbacks of a tracer that records call it after inv_thread_enter. `thread'
- * is the calling thread. Another thread may exchange the filter at the same
- * time.
+ * Only for tracers that record. A callback calls it after inv_thread_enter.
+ * `thread' is the calling thread. Another thread may exchange the filter at the
+ * same time.
  */
 bool inv_filter_selects(struct inv_tracer *t, struct inv_thread *thread,
 			const struct inv_tracer_event *event, enum inv_tag tag,

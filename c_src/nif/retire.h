@@ -17,10 +17,12 @@
  * OTP 27, a VM that removes the tracer at the second call can crash: at the
  * next signal of the process, it calls a tracer that does not exist. A callback
  * cannot distinguish the two calls. But if the first call removes the tracer,
- * there is no second call. So the result must not change between the two calls,
- * while a scheduler runs the traced process. Therefore enabled/3 keeps the
- * tracer until the scheduler is `settled': until it has run a process of inviso
- * (nif_settle) after the tracer was retired.
+ * there is no second call. So only one case is dangerous: the first call keeps
+ * the tracer, and the second call removes it. Both calls are made while a
+ * scheduler runs the traced process, so the result must not change during this
+ * time. Therefore enabled/3 keeps the tracer until the scheduler is `settled':
+ * until it has run a process of inviso (nif_settle) after the tracer was
+ * retired.
  *
  * From OTP 27 on all schedulers are always settled.
  */

@@ -20,10 +20,11 @@
  *
  * The VM also reports the end of each start call. These ends are not recorded.
  * They show whether a later start call of the process begins another request,
- * although the process still holds a token (vm/starters.h). If it does, this
- * call is recorded with [] as Token. But if a limit or the sample leaves that
- * request out, the call is recorded once with the value '$inviso_seq_over':
- * events that follow from it are not part of the earlier request.
+ * although the process still holds a token (vm/starters.h). A start call that
+ * begins another request is recorded with [] as Token. But if a limit or the
+ * sample leaves this request out, the call is recorded once with the value
+ * '$inviso_seq_over': events that follow from it are not part of the earlier
+ * request.
  *
  * The number of requests can be limited, and the tracer can take a sample, one
  * request in N. Before the VM runs the match spec of a call, it calls

@@ -114,7 +114,7 @@ bool inv_threads_hold(const void *p);
 void inv_threads_barrier(void);
 bool inv_threads_busy(uint32_t slot);
 
-/* Like inv_threads_busy, for one thread: the one with this index. */
+/* Like inv_threads_busy, but only for the thread with this index. */
 bool inv_thread_busy(uint32_t index, uint32_t slot);
 
 #endif

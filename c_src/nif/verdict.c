@@ -80,8 +80,7 @@ static INV_COLD enum inv_outcome exits(struct inv_tracer *t,
 	(void)inv_arrival_whole(a);
 	if (verdict == INV_VERDICT_WHOLE)
 		ev->whole = &whole;
-	/* If the exit is not recorded, the call that it ends is not recorded
-	 * either. */
+	/* If the exit is not recorded, do not record the call that it ends. */
 	if (!record_wanted(t, thread, ev, INV_BOUND_RECORD, false) &&
 	    verdict == INV_VERDICT_WHOLE)
 		verdict = INV_VERDICT_RECORD;

@@ -125,7 +125,7 @@ static bool weigh_tuple(struct inv_weighing *w, ERL_NIF_TERM tuple,
 
 /*
  * The loop goes on with the last element of a term, and the function recurses
- * only for the others. So lists, and tuples that are nested in the last
+ * only for the other elements. So lists, and tuples that are nested in the last
  * element, need no stack. In practice, most deep terms are of these two kinds.
  */
 static bool weigh(struct inv_weighing *w, ERL_NIF_TERM term, unsigned depth)

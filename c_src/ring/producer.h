@@ -64,11 +64,12 @@ struct inv_producer {
 void inv_producer_init(struct inv_producer *p, void *map, uint32_t ring);
 
 /*
- * inv_producer_open ensures that a packet is open; these two are its slow
- * paths. inv_producer_open_new opens a packet, or returns INV_EFULL if no slot
- * is free. inv_producer_open_aged is for an open packet that is more than a
- * second old: with keep => oldest, it opens a new packet if a slot is free, and
- * otherwise the old packet stays open. `now' is in monotonic nanoseconds.
+ * inv_producer_open ensures that a packet is open; the next two functions are
+ * its slow paths. inv_producer_open_new opens a packet, or returns INV_EFULL if
+ * no slot is free. inv_producer_open_aged is for an open packet that is more
+ * than a second old: with keep => oldest, it opens a new packet if a slot is
+ * free, and otherwise the old packet stays open. `now' is in monotonic
+ * nanoseconds.
  */
 int inv_producer_open_new(struct inv_producer *p, uint64_t now);
 int inv_producer_open_aged(struct inv_producer *p, uint64_t now);

@@ -212,8 +212,8 @@ static void read_boot(char *boot, size_t size)
  * the record's lock; if it gets the lock, the VM is dead. The rules, in this
  * order:
  *
- *   - If this program is in the VM's pid namespace, and since the same boot,
- *     the result is true if the VM's process has ended.
+ *   - If this program is in the VM's pid namespace, and the machine was not
+ *     booted again since, the result is true if the VM's process has ended.
  *   - If the file system may be shared with another machine, the result is
  *     false.
  *   - If the record says that the VM has locked the record, the result is true:

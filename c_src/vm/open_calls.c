@@ -133,7 +133,8 @@ bool inv_open_calls_rule(struct inv_open_calls *o, const struct inv_called *f,
 }
 
 /* Makes the function `stopped', and stores the first process that has reached
- * the limit because of it. The session tells the user which process it was. */
+ * the limit because of this function. The session tells the user which process
+ * it was. */
 static void stop(struct inv_open_function *f, const struct process *p)
 {
 	uint32_t counted = INV_OPEN_COUNTED;
