@@ -29,7 +29,7 @@ struct inviso_cnode {
 	bool traced; /* the C node holds a token */
 	long label;
 	long flags;
-	long received_prev; /* the serial of the token, as it was received */
+	long received_prev; /* the token's `prev', as it was received */
 	erlang_pid sender;  /* sender of the message that the token came with */
 	long last;	    /* serial of the message that the token came with */
 	long clock;

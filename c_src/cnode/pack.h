@@ -21,8 +21,8 @@
 #define INV_PACK_BYTES 4096u
 #define INV_PACK_DEPTH 32u
 
-/* A packet with more definitions than this must end, because the next event
- * can add as many definitions as this again. */
+/* A packet with more definitions than this must end, because the next event can
+ * add this many definitions, too. */
 #define INV_PACK_DEFS_FULL 2048u
 
 struct inv_pack_def;

@@ -11,16 +11,17 @@
 
 /*
  * A tracer that delivers: it sends each event to one process of this node, the
- * receiver. Message is what the VM would send to a tracer process:
+ * receiver, in this form:
  *
  *	{inviso_event, Bytes, Dropped, Message}
  *
- * The tracer sends while the receiver has credit, in events and in bytes. Bytes
- * is how much of the credit this event has used (inv_weigh_term). When the
- * receiver has handled events, it gives back the credit that they have used. An
- * event for which there is no credit is dropped and counted. Dropped is the
- * number of events that were dropped before this one, so that the receiver can
- * report the loss at the right place among the events.
+ * Message is what the VM would send to a tracer process. The tracer sends while
+ * the receiver has credit, in events and in bytes. Bytes is how much of the
+ * credit this event has used (inv_weigh_term). When the receiver has handled
+ * events, it gives back the credit that they have used. An event for which
+ * there is no credit is dropped and counted. Dropped is the number of events
+ * that were dropped before this one, so that the receiver can report the loss
+ * at the right place among the events.
  *
  * A delivery takes no lock and allocates nothing itself. The events of one
  * traced process stay in order, because the VM keeps the order of a process's

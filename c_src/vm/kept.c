@@ -11,7 +11,7 @@
 
 #define BATCH 32u    /* how many free blocks a shared list has */
 #define CACHED 128u  /* the most free blocks that a thread keeps in its cache */
-#define ATTEMPTS 16u /* how often a thread tries to take or give back a list */
+#define ATTEMPTS 16u /* attempts of a thread to take or give back a list */
 
 /* A block with those bytes of a call that did not fit into the call's earlier
  * blocks. */
