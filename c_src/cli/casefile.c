@@ -101,7 +101,7 @@ static struct inv_case_var *find(const struct inv_casefile *c, const char *name,
 	return NULL;
 }
 
-/* Adds a variable. If it occurs more than once, its first default is used. */
+/* Adds a variable. If the variable has several defaults, the first is used. */
 static int learn(struct inv_casefile *c, const struct piece *piece)
 {
 	struct inv_case_var *var = find(c, piece->text, piece->len);
@@ -339,8 +339,8 @@ static char *expand(const struct inv_casefile *c, const char *p, size_t len)
 	return (char *)b.data;
 }
 
-/* Adds the arguments of a line. An option and its value are separate arguments;
- * a SPEC is the whole line. */
+/* Adds the arguments of a line. A line with an option and its value has two
+ * arguments. A line with a SPEC is one argument. */
 static int put_line(const struct inv_casefile *c, const char *line, char **args,
 		    size_t *n)
 {

@@ -8,18 +8,19 @@
 #include "base/err.h"
 
 /*
- * A trace case: a file with the arguments of `inviso trace' or `inviso record',
- * one on each line. It may have variables, which get their values when the case
- * is run.
+ * A trace case: a file with the arguments of `inviso trace' or `inviso record'.
+ * Each line has one option or one SPEC. Lines may contain variables, which get
+ * their values when the case is run.
  *
  *	# What a module is called with.          first comment: the summary
  *	record                                   or trace
  *	--for ${TIME:-10m}                       an option, and its value
  *	$MODULE:_/_ when node() =/= here         a SPEC, to the end of the line
  *
- * Variables are $NAME, ${NAME}, or ${NAME:-default}, with names of A to Z, 0 to
- * 9 and _.  $$ becomes a plain $.  The kind of a line is determined before
- * variables are replaced, so a value can never become an option.
+ * Variables are $NAME, ${NAME}, or ${NAME:-default}. A NAME consists of A to Z,
+ * 0 to 9 and _.  $$ becomes a plain $.  Whether a line has an option or a SPEC
+ * is determined before variables are replaced, so a value cannot become an
+ * option.
  */
 struct inv_case_var {
 	char *name;

@@ -7,8 +7,9 @@
 #include "flow/flow.h"
 
 /*
- * Reports how many requests there were, and what is not known about them.
- * Without sequential traces both functions write nothing.
+ * Reports how many requests there were, and how many of their events and causes
+ * are missing or uncertain. If the logs have no events of sequential traces,
+ * both functions write nothing.
  */
 
 /* Appends lines for people, each with the prefix. */

@@ -23,7 +23,7 @@ static void on_signal(int sig)
 {
 	remove_file();
 	/* SA_RESETHAND has restored the default action, so this signal ends the
-	 * process, as the parent process expects. */
+	 * process. The parent process sees that a signal was the reason. */
 	raise(sig);
 }
 

@@ -119,8 +119,9 @@ static bool is_plain(struct inv_cluster *c, const struct inv_node_name *name)
 	return false;
 }
 
-/* Starts to connect to a node. The array v has space for it. If the command
- * cannot connect, `unreachable' is the reason; otherwise NULL. */
+/* Starts to connect to a node. The array v has space for the node. If it is
+ * already known that the node cannot be reached, `unreachable' is the reason;
+ * otherwise NULL. */
 static int begin(struct inv_cluster *c, const struct inv_node_name *name,
 		 const struct inv_err *unreachable, struct inv_err *err)
 {
@@ -218,10 +219,10 @@ static bool share_name(const struct inv_attach *a, const struct inv_attach *b)
 }
 
 /*
- * A name of -n and an address of --dns can lead to the same node, which the
- * command notices only after connecting. It keeps one connection to such a
- * node. But in pods, different nodes can have the same name, such as
- * app@127.0.0.1.
+ * If two connections lead to the same node, closes one of them. This happens if
+ * the user gives a node's name with -n and its address with --dns. But if two
+ * nodes at different addresses have the same name, such as app@127.0.0.1 in
+ * pods, sets an error for the second node.
  */
 static void settle_names(struct inv_cluster *c)
 {

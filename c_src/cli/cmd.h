@@ -19,8 +19,8 @@ enum inv_exit {
 struct inv_cmd {
 	const char *name;
 	const char *summary;
-	/* The helper program that has the command; then exec is NULL. NULL:
-	 * this program has the command. */
+	/* The name of the helper program that contains the command; then exec
+	 * is NULL. If helper is NULL, this program contains the command. */
 	const char *helper;
 	/* argv[0] is "inviso NAME", for messages; returns enum inv_exit. */
 	int (*exec)(int argc, char **argv);

@@ -260,8 +260,8 @@ static int spare(struct fetch *f, const struct inv_node_name *node)
 	return INV_EXIT_UNREACHABLE;
 }
 
-/* Fetches the recording that an earlier run of the node left, unless the node
- * has, or may have, a recording of the same name. */
+/* Fetches the recording that an earlier run of the node left. Does not fetch it
+ * if a running node has, or may have, a recording of the same name. */
 static int get_left_of(struct fetch *f, const struct inv_node_name *node)
 {
 	size_t n = n_left(f, node);

@@ -15,11 +15,12 @@
 #define FOR_MS 10000
 #define HZ 100
 #define MOST_HZ 1000
-/* At a time, a node takes the stacks of at most this many running processes,
- * and of as many waiting processes. */
+/* Each time that a node samples, it takes the stacks of at most this many
+ * running processes, and of at most this many waiting processes. */
 #define MOST_STACKS 32
 #define TOP 20
-/* The default limit of the events of traced calls in a second. */
+/* The default of --rate: how many events of traced calls a node may record in a
+ * second. */
 #define RATE 1000000
 
 enum {

@@ -296,8 +296,9 @@ static int explain(struct ms *m)
 }
 
 /*
- * Warns about a bug that all VMs have: if a clause without arguments uses '$_',
- * a call that matches it makes the VM write outside of its memory.
+ * Warns about a bug that all VMs have. If the head of a clause is [] and the
+ * clause uses '$_', the VM writes outside of its allocated memory when a call
+ * matches the clause.
  */
 static void warn_of_crash(const struct ms *m)
 {

@@ -27,8 +27,9 @@
 /* How long nodes keep a log that was not fetched. */
 #define HOLD_MS (24 * 3600 * 1000)
 #define STATUS_MS 500
-/* A flight recorder gets fewer notes about its clock, because each note takes a
- * packet of its ring. */
+/* How often a session writes notes about its clock. A flight recorder writes
+ * them less often, because each note takes a packet of the ring, which then has
+ * less room for events. */
 #define CLOCK_MS 2000
 #define CLOCK_NEWEST_MS 60000
 

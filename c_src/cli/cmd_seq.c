@@ -49,8 +49,8 @@ struct seq {
 	struct inv_replay replay;
 	struct inv_tee tee;
 	bool failed;
-	uint64_t recorded;  /* events of all nodes together, when this was last
-			     * checked */
+	uint64_t recorded;  /* how many events all nodes together had recorded
+			     * at the last check */
 	int64_t changed_ms; /* when `recorded' changed */
 	char enough[64];    /* why the sessions stop */
 };
@@ -113,7 +113,8 @@ static void draw(struct seq *s)
 
 /* Ends the sessions if enough requests have begun, and if either all requests
  * that are shown have ended, or no event was recorded for idle_ms. Returns the
- * ms after which to check again; -1: when the next answer arrives. */
+ * ms after which to check again, or -1 if the next check is to wait for an
+ * answer of a node. */
 static int64_t check(struct seq *s)
 {
 	int64_t now = inv_mono_ms();
@@ -147,8 +148,8 @@ static int64_t turn(void *arg)
 
 /* --- the end -------------------------------------------------------------- */
 
-/* Reports how many requests the nodes did not record, and which facts are
- * unknown. */
+/* Reports how many requests of each node are not shown, and how many processes
+ * still have a token. */
 static void say_notes(const struct seq *s)
 {
 	struct inv_screen *screen = s->cluster.screen;
@@ -287,7 +288,8 @@ static int watch(struct seq *s)
 		 s->requests.requests == 1 ? "" : "s");
 	s->replay.screen = s->cluster.screen;
 	s->replay.most = s->requests.requests;
-	/* Trees show no calls. */
+	/* Trees show no calls. So with --calls, events are printed one by
+	 * one. */
 	s->replay.flat = s->requests.n_calls > 0;
 	s->replay.json = s->json;
 	s->replay.idle_ms = s->idle_ms;

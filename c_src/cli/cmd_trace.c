@@ -67,7 +67,9 @@ static bool wants(void *arg, struct inv_member *m)
 {
 	struct trace *t = arg;
 
-	/* With -o, the rest of the log is fetched, but not shown. */
+	/* After --events events, the rest of the log is still fetched for the
+	 * file of -o, but not shown. Without -o, `discard' of the watch
+	 * prevents this. */
 	return t->view.enough || inv_view_wants(&t->view, m);
 }
 

@@ -11,7 +11,8 @@
 #include "log/notice.h"
 
 /*
- * Reads the logs of sessions that count or time, while they are written:
+ * Reads the logs of sessions that count or time events. Reads them while the
+ * nodes write them:
  *
  *	if (!inv_collect_init(&c, &members))
  *		... inv_collect_took and _ended from the hooks of cli/watch.h ...

@@ -55,8 +55,8 @@ void inv_download_put_next(const char *dir, struct inv_buf *b);
  * step. */
 void inv_download_put_text(const struct inv_download *g,
 			   const struct inv_members *ms, struct inv_buf *b);
-/* Appends a line of JSON for each node, and one with the totals, which includes
- * `count' unless that is NULL. */
+/* Appends a line of JSON for each node, and a line with the totals. If `count'
+ * is not NULL, the line with the totals includes it. */
 void inv_download_put_json(const struct inv_download *g,
 			   const struct inv_members *ms,
 			   const struct inv_count *count, struct inv_buf *b);

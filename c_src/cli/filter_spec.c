@@ -162,7 +162,7 @@ static bool is_like(const char *glob, inv_word name)
 	return !*glob || (b && inv_glob(glob, inv_box_ptr(b, 1), inv_box_n(b)));
 }
 
-/* Tests the wildcards for the names in {M,F,Args}. */
+/* Returns true if the names in {M,F,Args} match the wildcards of the spec. */
 static bool names_fit(const struct inv_spec_filter *f, inv_word mfa)
 {
 	const inv_word *b = inv_box_of(mfa, INV_BOX_TUPLE);
@@ -179,8 +179,8 @@ static bool has_globs(const struct inv_spec_filter *f)
 /*
  * Changes the words of a seq_trace event into the words of the send or receive
  * event of the same message: [From,send,Msg,To] or [To,'receive',Msg]. Returns
- * the number of words. Returns 0 if the seq_trace event is no such event, or if
- * the spec does not select messages of this kind.
+ * the number of words. Returns 0 if the seq_trace event is neither for a sent
+ * nor for a received message, or if the spec does not select such messages.
  */
 static int as_message(const struct inv_spec_filter *f, inv_word *words)
 {
@@ -244,8 +244,9 @@ static inv_word name_at_node(inv_word to)
 	return b && inv_box_n(b) == 2 ? b[1] : 0;
 }
 
-/* Returns true if the event matches. If its last element is the result of the
- * action {message, _}, a spec may omit this element: tries without it first. */
+/* Returns true if the event matches. If the last element of the event is the
+ * result of the action {message, _}, a spec may omit this element. So the event
+ * is first tested without this element. */
 static bool matches_either(struct inv_spec_filter *f,
 			   const struct inv_event *ev, const inv_word *words,
 			   size_t n)

@@ -47,8 +47,8 @@ static const struct inv_cmd *const commands[] = {
 };
 
 /*
- * These formats are in folders that are above c_src/sink in c_src/LAYERS, so
- * the list of formats in c_src/sink must not refer to them.
+ * The code of these formats may use c_src/sink, but not the other way round
+ * (c_src/LAYERS). So the list of formats in c_src/sink cannot name them.
  */
 static const struct inv_sink_ops *const formats[] = {
 	&inv_sink_parquet,

@@ -71,8 +71,9 @@ void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 	m->code = err->code ? err->code : INV_ELOST;
 	m->err = *err;
 	/*
-	 * inv_cluster_leave need not wait for this node again: its guard cleans
-	 * up when the connection ends.
+	 * The command has already waited for this node in vain. So
+	 * inv_cluster_leave does not wait for it again. The node's guard
+	 * cleans up when the connection ends.
 	 */
 	if (inv_code_gone(m->code))
 		m->at->state = INV_ATTACH_UP;
@@ -256,7 +257,8 @@ void inv_members_stop(struct inv_members *ms)
 	each(ms, INV_VERB_STOP, got_stopped);
 }
 
-/* After this call, the command sends no more requests to these sessions. */
+/* got_removed makes the members forget their sessions, so the command sends no
+ * more requests to these sessions. */
 void inv_members_hold(struct inv_members *ms)
 {
 	each_of(ms, is_unfetched, INV_VERB_HOLD, got_removed, 0);
@@ -281,8 +283,8 @@ static bool does_without(const struct inv_members *ms,
 }
 
 /*
- * Evaluates the answers. If nothing matches on a node, but something on another
- * node, leaves out the first node.
+ * Reports the members' errors, and returns the exit status. A node on which
+ * nothing matches is a failure only if nothing matches on any other node.
  */
 static int judge(struct inv_members *ms)
 {

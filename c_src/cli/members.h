@@ -15,8 +15,8 @@ struct inv_member {
 	const char *name; /* name of the node */
 	struct inv_session session;
 	bool there; /* the session exists, as far as this command knows */
-	/* 0, or the error because of which there is no session: it was lost or
-	 * refused, or nothing matched */
+	/* 0, or the error because of which there is no session: the session was
+	 * lost or refused, or nothing matched */
 	int code;
 	struct inv_err err;
 	struct inv_status status; /* the latest status; all zero: none yet */
@@ -25,8 +25,8 @@ struct inv_member {
 	bool following;	       /* `ask' is a request for the log */
 	bool timing;	       /* `ask' is a request for the clock */
 	bool stopping;	       /* the session was asked to stop */
-	const char *why_asked; /* why this command stopped the session, for
-				  the user; NULL: it did not stop it */
+	const char *why_asked; /* text for the user: why this command stopped
+				  the session; NULL: it did not */
 	bool final;	       /* `status' is the last status of the session */
 	bool eof;	       /* the whole log was received */
 	bool silent;	       /* the session has not answered for a while, and
@@ -111,10 +111,11 @@ void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 /* Returns true if code means that the connection is lost or the node does not
  * answer. */
 bool inv_code_gone(int code);
-/* If the member's session has failed, copies the error to the member, unless
- * the member has one already. */
+/* Call this if the member's session has failed. Copies the error from the
+ * status to the member. Does nothing if the member already has an error. */
 void inv_member_fail(struct inv_member *m);
-/* Returns how many events were lost, without those that came after a limit. */
+/* Returns how many events were lost. Events after a limit do not count as
+ * lost. */
 uint64_t inv_member_lost(const struct inv_member *m);
 /* Returns true if the reason for a loss is a limit. */
 bool inv_lost_is_limit(const char *reason);

@@ -99,8 +99,9 @@ static void show_progress(struct merge *m)
 
 /*
  * Writes the last record for a program that reads records: a binary with the
- * error's text, empty if there was no error. Then waits for the end of standard
- * input, so that the record is not lost.
+ * error's text, which is empty if there was no error. Then waits until the
+ * reader closes standard input, because the reader could miss the record if
+ * this program ended at once.
  */
 static void tell_reader(const char *text)
 {
@@ -134,7 +135,7 @@ static int no_memory(struct merge *m)
 	return inv_err_set(&m->err, INV_ENOMEM, "no memory");
 }
 
-/* Adds facts about requests to the JSON object at the end of b. */
+/* Adds facts about requests and clocks to the JSON object at the end of b. */
 static void more_summary(struct merge *m, struct inv_buf *b)
 {
 	struct inv_json j = { .out = b, .more = true };
@@ -199,9 +200,9 @@ static int limit(struct merge *m)
 }
 
 /*
- * Returns true if the item is not selected because of its time. Such an item
- * does not go through the flow. The reason is that most packets with such
- * events are not read: the flow would get only a few of these events, and would
+ * Returns true if the item is an event outside of --from and --to. Such an
+ * event does not go through the flow. The reason: most packets with such events
+ * are not read. So the flow would get only a few of these events, and would
  * pair calls and returns that do not belong together.
  */
 static bool is_outside(const struct merge *m, const struct inv_item *item)

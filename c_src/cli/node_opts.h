@@ -36,7 +36,8 @@ extern const struct argp inv_node_argp;
 extern const struct argp_child inv_node_children[];
 
 /* Appends the option with which the user named a node, as in " -n a@h:9000".
- * Appends nothing for a node of --dns, because inv_node_opts_put_rest does. */
+ * Appends nothing for a node of --dns, because inv_node_opts_put_rest appends
+ * that option. */
 void inv_node_opts_put(const struct inv_node_name *name, struct inv_buf *out);
 
 /* Appends the options that apply to all nodes: --dns, --at and those of TLS. */
@@ -49,8 +50,8 @@ bool inv_node_opts_given(const struct inv_node_opts *o);
 
 /*
  * If no node is given, takes the nodes of the environment variable INVISO_NODE.
- * If this names no node either, takes the node of RELEASE_NODE. Checks that
- * there is at least one node, and exactly one with --at. If not, ends the
+ * If INVISO_NODE names no node, takes the node of RELEASE_NODE. Then checks
+ * that there is at least one node, and with --at exactly one. If not, ends the
  * program with a usage error.
  */
 void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state);

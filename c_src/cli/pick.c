@@ -56,13 +56,13 @@ int inv_pick_add_spec(struct inv_pick *p, const char *spec, struct inv_err *err)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
 	p->n_specs++;
 	rc = inv_filter_add_mfa(&x->functions, a.function, err);
-	/* The node's parser describes what is wrong with the SPEC. */
+	/* If the SPEC is invalid, the node's parser reports the error. */
 	return rc == INV_EINVAL ? 0 : rc;
 }
 
 /*
- * Returns the rules for the nodes. A pattern of --failed=PATTERN is not among
- * them, because the command tests it.
+ * Returns the rules for the nodes. With --failed=PATTERN the nodes do not get
+ * the rule `failed', because only the command can test the pattern.
  */
 struct inv_session_decide inv_pick_decide(const struct inv_pick *p)
 {
@@ -163,8 +163,8 @@ static bool has_function(const struct inv_pick_spec *x,
 	}
 }
 
-/* Sets *ruled to true if the event's function has a rule. Returns true if one
- * of the rules picks it. */
+/* Sets *ruled to true if a SPEC has a rule for the event's function. Returns
+ * true if one of these rules picks the event. */
 static bool one_of_specs(struct inv_pick *p, const struct inv_item *it,
 			 bool *ruled)
 {

@@ -157,8 +157,8 @@ static int payload(struct inv_redact_copy *x, const struct inv_event *ev,
 }
 
 /* Redacts {Class, Reason}. Called if at least one function has a rule, because
- * the exception may come from this function. hidden: Reason is hidden
- * completely. */
+ * the exception may come from that function. hidden: the whole Reason is
+ * replaced by a mark. */
 static int exception(struct inv_redact_copy *x, bool hidden)
 {
 	int rc;
@@ -196,9 +196,9 @@ static int extra(struct inv_redact_copy *x, const struct inv_event *ev,
 	return inv_redact_term(x, INV_REDACT_BY_RULES);
 }
 
-/* Redacts the call in the record of its end (INV_EV_WHOLE): three numbers,
- * which may be followed by the process, the call, and the value of a match
- * spec. */
+/* Redacts the call in the record of a call's end (INV_EV_WHOLE). The terms are
+ * three numbers, and then optionally the process, the call, and the value of a
+ * match spec. */
 static int whole(struct inv_redact_copy *x)
 {
 	struct inv_redact_call call = { .any = false };
@@ -238,8 +238,8 @@ static int event(struct inv_redact_copy *x, const struct inv_event *ev)
 	return !rc && ev->whole ? whole(x) : rc;
 }
 
-/* Redacts the terms of a note: only the label of a process, in the note with
- * pid, INV_NAME_LABEL and label. */
+/* Redacts the terms of a note. Only one kind of note is changed: in a note with
+ * a pid, INV_NAME_LABEL and a label, the label is redacted. */
 static int note(struct inv_redact_copy *x, const struct inv_event *ev)
 {
 	bool label = false;

@@ -47,8 +47,8 @@ struct inv_replay_request {
 	uint64_t printed;   /* the request's number in the output; 0: not
 			       printed yet */
 	uint64_t shown;	    /* how many events of the request were printed */
-	bool over;	    /* the request has ended: print it */
-	bool ended;	    /* the request has counted as ended before */
+	bool over;	    /* the request has ended: this pass prints it */
+	bool ended;	    /* an earlier pass has counted it as ended */
 	/* used only while the logs are read */
 	uint64_t count;
 	uint64_t rank; /* number in the order in which requests began, from 1 */
@@ -169,8 +169,8 @@ static void notify(void *arg, const struct inv_notice *n)
 }
 
 /*
- * Returns true if the item is shown: an item that belongs to no request, or to
- * one of the first requests that the sessions have begun.
+ * Returns true if the item is shown. It is shown if it belongs to no request,
+ * or to one of the first `most' requests that the sessions have begun.
  */
 static bool wants(struct show *s, const struct inv_item *item,
 		  const struct inv_seq *seq)
@@ -190,9 +190,9 @@ static bool wants(struct show *s, const struct inv_item *item,
 
 /*
  * Returns the request whose first event is `item', or NULL if there is no
- * memory. The key of the request contains the event's time on the clock of the
- * events. Other times of the event cannot be used, because they change a little
- * when the next anchor of its log has arrived.
+ * memory. The key of the request contains the time that the node measured,
+ * mono_ns. The other times of the event cannot be used: they are computed from
+ * mono_ns and the log's anchors, and change a little with each further anchor.
  */
 static struct inv_replay_request *get(struct inv_replay *r,
 				      const struct inv_item *item,

@@ -242,8 +242,9 @@ static const char *words_of(const char *why)
 }
 
 /*
- * Reports a failure. A recording's log survives the death of its node. If the
- * node still runs, the session ends and removes the log.
+ * Reports a failure. If the node was lost, also reports the path of the log,
+ * because the log survives the death of its node. But if the node still runs,
+ * the session there ends and removes the log.
  */
 static void put_failure(struct inv_buf *b, const struct inv_member *m)
 {
@@ -343,7 +344,7 @@ static void json_limit(struct inv_json *j, const char *key, int64_t n)
 		inv_json_null(j, key);
 }
 
-/* Writes a count; n is -1 if the node did not report the count. */
+/* Writes a count. If n is -1, the node did not report the count: writes 0. */
 static void json_count(struct inv_json *j, const char *key, int64_t n)
 {
 	inv_json_int(j, key, n < 0 ? 0 : n);

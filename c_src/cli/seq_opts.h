@@ -16,7 +16,8 @@
  */
 struct inv_seq_opts {
 	uint64_t requests;  /* how many requests may begin; 0: no limit */
-	uint64_t one_in;    /* one in this many requests begins; 0 means 1 */
+	uint64_t one_in;    /* --sample: of this many events that could begin a
+			       request, one does; 0 means 1 */
 	char *label;	    /* variables of the SPECs whose values name
 			       requests, separated by commas; NULL: none */
 	const char **calls; /* an array of argc entries */

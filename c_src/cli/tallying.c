@@ -55,7 +55,7 @@ static void ended(void *arg, struct inv_member *m)
 		fail(c, "no memory");
 }
 
-/* If a node has stopped at the time limit, the result is this limit. */
+/* If a node has stopped at the time limit, returns this limit. */
 uint64_t inv__tallying_ms(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;

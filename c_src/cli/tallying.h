@@ -18,7 +18,7 @@
  * count or time events, and their logs have the results.
  *
  * 	inv_tallying_exec(&c, &argp, ...)
- * 	  parses		fills in the first part
+ * 	  parses		fills in the fields that are not private
  * 	  runs			connects, counts, prints, and leaves the nodes
  */
 struct inv_tallying {

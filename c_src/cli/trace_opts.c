@@ -38,7 +38,8 @@ enum {
 
 /*
  * Options that trace, record, seq and count have in common. The headings of
- * these groups are in the tables below, because they differ.
+ * their groups are in the tables below, because the commands have different
+ * headings.
  */
 static const struct argp_option common_options[] = {
 	{ "procs", OPT_PROCS, "PROCS", 0,

@@ -195,8 +195,9 @@ static void ask_stop(struct inv_watch *w, struct inv_member *m)
 
 void inv_watch_stop(struct inv_watch *w, const char *why)
 {
-	/* Only stores that the sessions are to stop. Sending the requests here
-	 * could recurse, because a request that fails calls the hooks. */
+	/* Only stores that the sessions are to stop. If a request were sent
+	 * here and failed, a hook would be called, and the hook could call this
+	 * function again. */
 	for (size_t i = 0; i < w->ms->n; i++)
 		w->ms->v[i].next_ms = 0;
 	w->stop_wanted = true;

@@ -36,8 +36,8 @@ struct inv_watch {
 	/*
 	 * For commands that do more than watch sessions; all may be NULL or 0.
 	 * mailed: gets each mail that is not an answer of a session, and each
-	 * INV_MAIL_LOST, which it must not release. going: returns true if
-	 * the watch is to go on even if no session is open. more: further
+	 * INV_MAIL_LOST; it must not release the mail. going: returns true if
+	 * the watch is to go on although all sessions have ended. more: further
 	 * descriptors to poll; `turn' finds their events in `revents'.
 	 */
 	void (*mailed)(void *arg, struct inv_mail *mail);

@@ -51,7 +51,8 @@ static int set_headers(struct inv_sender *s)
 {
 	int rc = add_header(s, "Content-Type: application/x-protobuf");
 
-	/* libcurl would wait for "100 Continue" before it sends the body. */
+	/* Without this empty header, libcurl would wait for "100 Continue"
+	 * before it sends the body. */
 	if (!rc)
 		rc = add_header(s, "Expect:");
 	if (!rc && s->target->gzip)

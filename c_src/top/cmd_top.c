@@ -82,7 +82,8 @@ static const char doc[] =
 	"was lost, 4 refused, 5 nothing matched, 6 a session was stopped by a "
 	"protection, 7 done, but events were not counted.";
 
-/* For each table, the order of --sort; INV_TOP_BYS: --sort names none. */
+/* For each table, the value of --sort by which its rows are sorted.
+ * INV_TOP_BYS: --sort was not given for this table. */
 static enum inv_top_by by_options[INV_TOP_TABLES];
 
 static void sort(const char *arg, struct argp_state *state)

@@ -189,7 +189,7 @@ static bool is_shown(const struct inv_board *t, enum inv_top_table table,
 	return inv_board_can_sort(t, table, c->by) && g->columns >= c->least;
 }
 
-/* Where the texts of a row are. */
+/* How many columns of the screen the texts of a row take. */
 struct places {
 	unsigned pid, node; /* widths; 0: not shown */
 	unsigned name, current;
@@ -270,7 +270,8 @@ static void put_title(const struct inv_board *t, enum inv_top_table table,
 			     INV_LOOK_HEAD);
 }
 
-/* Writes the name of a process. Only a registered name has no parentheses. */
+/* Writes the name of a row. If a process has a name that is not a registered
+ * name, the name is in parentheses. */
 static void name_of(const struct inv_top_row *r, char *out, size_t size)
 {
 	const struct inv_gauge_row *p = r->process;
@@ -430,8 +431,8 @@ static unsigned nodes_room(const struct inv_board *t, const struct inv_grid *g)
 	return t->n_nodes < most ? (unsigned)t->n_nodes : most;
 }
 
-/* The other rows of the screen are: status, title of nodes, nodes, tabs, title
- * of the table, and keys. */
+/* Besides the rows of the table, the screen has the rows of the nodes, and five
+ * more: status, title of nodes, tabs, title of the table, and keys. */
 unsigned inv_layout_page(const struct inv_board *t, const struct inv_grid *g)
 {
 	unsigned others = nodes_room(t, g) + 5;

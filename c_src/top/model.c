@@ -53,7 +53,8 @@ void inv_board_measured(struct inv_board *t, size_t node, struct inv_gauged *g)
 	double reds;
 
 	/* The VM adds up the reductions of its threads only now and then, so
-	 * the difference over a short time is not exact. */
+	 * the difference over a short time is not exact. After a short time,
+	 * the older numbers are kept for the next difference. */
 	if (n->measured && ns < SHORTEST_NS) {
 		g->reductions = n->now.reductions;
 		g->now_ns = n->now.now_ns;
@@ -330,8 +331,8 @@ void inv_board_move(struct inv_board *t, long by)
 	t->chosen[t->table] = at;
 	c->node = rows->v[at].node;
 	snprintf(c->key, sizeof(c->key), "%s", rows->v[at].key);
-	/* If the first row is chosen, the first row stays chosen, even if
-	 * another row is the first one later. */
+	/* If the user chooses the first row, no key is stored: whichever row
+	 * is the first one later is then the chosen row. */
 	if (!at)
 		*c->key = 0;
 }

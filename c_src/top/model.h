@@ -99,9 +99,9 @@ void inv_board_release(struct inv_board *t);
 void inv_board_measured(struct inv_board *t, size_t node, struct inv_gauged *g);
 
 /*
- * Take the times of calls, and the counts of messages. ms: how long the nodes
- * have timed or counted, by their own clock. Copy what is needed. Return 0 or
- * INV_ENOMEM.
+ * inv_board_timed takes the times of calls, inv_board_counted the counts of
+ * messages. ms: how long the nodes have timed or counted, by their own clock.
+ * Both copy what they need from r and flow. Return 0 or INV_ENOMEM.
  */
 int inv_board_timed(struct inv_board *t, const struct inv_ranking *r,
 		    const struct inv_flow *flow, uint64_t ms);

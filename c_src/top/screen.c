@@ -296,8 +296,8 @@ void inv__top_screen_turn(struct inv_top_run *r)
 								  STDIN_FILENO;
 	r->more[AT_SIZE].fd = inv_terminal_resized();
 	r->more[AT_CHILD].fd = r->child_fd;
-	/* The terminal is restored before the nodes are left, which can take
-	 * some time. */
+	/* Restores the terminal now, because leaving the nodes can take some
+	 * time. */
 	if (r->leaving && r->showing == INV_TOP_SHOWS_SCREEN)
 		inv_terminal_close();
 }

@@ -9,8 +9,9 @@
 #include "flow/ranking.h"
 
 /*
- * Counts that grow, and how fast they grow. An entry is a copy of a rank
- * (flow/ranking.h), with the count at the previous time.
+ * Counts that grow, and how fast they grow. An entry is a copy of a row of a
+ * ranking (flow/ranking.h). Its speed is computed from the count that it had at
+ * the previous call of inv_speeds_take.
  */
 struct inv_speed_entry;
 

@@ -8,8 +8,9 @@
 #include "top/grid.h"
 
 /*
- * The terminal: shows a grid, and reads keys. There is one terminal, that of
- * standard input and output, because ncurses has one.
+ * The terminal: shows a grid, and reads keys. There is only one terminal, that
+ * of standard input and output, because ncurses draws on one terminal at a
+ * time.
  *
  *	if (!inv_terminal_open(&err))
  *		... poll standard input and inv_terminal_resized() ...
