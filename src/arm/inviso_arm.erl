@@ -7,8 +7,8 @@
 %%  step/3 ─┐
 %%    ▲     │   patterns first, then flags, so that        a few ms each
 %%    └─────┘   tracing begins when all is set
-%%  watch/3     sets lost patterns again, and patterns of modules that were
-%%              loaded since
+%%  watch/3     sets patterns again that were lost, and sets patterns on modules
+%%              that were loaded later
 %% '''
 %% `inviso_tracing:close/1' clears everything, also after only some of the steps.
 %%
@@ -34,7 +34,8 @@
 
 %% The time after which a step of arming ends, in µs.
 -define(STEP_US, 8000).
-%% This many processes and ports get their flags before the clock is read again.
+%% A step sets the flags of this many processes and ports at a time, and then checks
+%% whether the time of the step is over.
 -define(BATCH, 256).
 
 -define(MAX_NEW_WORDS, 256).
@@ -83,9 +84,9 @@
 %% of an event: the calling function, or the values of expressions.
 %%
 %% With `start', the events of the specs begin requests of sequential traces. In this
-%% case it is no error if a spec matches nothing, because requests of other nodes
-%% come to this node too. The user gets a note, and `idle' in the result says how many
-%% specs match nothing. With `start => calls' the specs trace calls in processes
+%% case it is no error if a spec matches nothing, because requests that begin on other
+%% nodes also reach this node. The user gets a note, and `idle' in the result says how
+%% many specs match nothing. With `start => calls' the specs trace calls in processes
 %% that hold a token.
 -spec plan(#{specs := [binary()], procs := [binary()],
              follow := [spawned | linked], returns => boolean(),
@@ -463,10 +464,10 @@ has_begun(#plan{walk = none}, T) ->
 has_begun(#plan{walk = Walk, walked_of = Of, tracees = Tracees}, _) ->
     length(Walk) < Of orelse Of =:= 0 orelse inviso_arm_procs:is_new(Tracees).
 
-%% @doc Sets lost patterns again. If modules were loaded since the last call, sets
-%% patterns on those of their functions that a wildcard selects. Returns notes
-%% about both kinds of patterns. Must be called every `Ms' milliseconds; each call
-%% is quick.
+%% @doc Sets lost patterns again. If modules were loaded since the last call, also
+%% sets patterns on the functions of these modules that a wildcard selects. Returns
+%% notes about all patterns that it has set. Must be called every `Ms' milliseconds;
+%% each call is quick.
 -spec watch(plan(), inviso_tracing:tracing(), pos_integer()) ->
           {[binary()], plan(), inviso_tracing:tracing()}.
 watch(#plan{look = Next} = Plan, T0, Ms) ->

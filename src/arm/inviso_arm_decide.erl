@@ -23,8 +23,8 @@
 -type all() :: {inviso_spec:rule(), ReturnsSpec :: binary() | none}.
 %% The functions of a module that have a rule (`whole': all functions), and the rule.
 -type told() :: {module(), whole | [{atom(), arity()}], inviso_spec:rule()}.
-%% The handle of the tracer, the rules in the order of their bits, and the number of
-%% the entry at which the next call of sweep/1 begins.
+%% The handle of the tracer, the rules in the order of their bits, and the place in
+%% the tracer's table of processes at which the next call of sweep/1 begins.
 -type decide() :: none | {pos_integer(), [inviso_spec:rule()],
                           non_neg_integer()}.
 
@@ -34,8 +34,8 @@
 -define(MAX_RULES, 32).
 %% A bound that is never reached: with it the tracer only counts open calls.
 -define(NO_BOUND, 16#ffffffff).
-%% The bytes for all open calls and their arguments. The kernel allocates a page of
-%% this memory only when the page is used.
+%% How many bytes the open calls and their arguments may take. The kernel allocates a
+%% page of this memory only when the page is used.
 -define(BYTES, 67108864).
 
 %% @doc Returns the rules of specs whose functions have been found, with these
@@ -92,8 +92,8 @@ functions(_, FAs) -> FAs.
 bit(Rule, [Rule | _], Bit) -> Bit;
 bit(Rule, [_ | Rules], Bit) -> bit(Rule, Rules, 2 * Bit).
 
-%% @doc Frees the memory of calls that were open when their process died. Each
-%% call of this function checks only some of the processes.
+%% @doc Frees the memory of calls that were open when the calling process died.
+%% Each call of this function checks only some of the processes.
 -spec sweep(decide()) -> decide().
 sweep({Handle, Rules, At}) ->
     case inviso_tracer:nif_sweep(Handle, At) of

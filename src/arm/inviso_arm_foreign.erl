@@ -149,8 +149,8 @@ traced() ->
     end.
 
 %% Returns true if another tool has a pattern on a function. The pattern is read
-%% twice: a session of inviso that is just ending may clear its pattern after the
-%% first reading, and then in_session/1 returns false for it.
+%% twice, because a session of inviso that is just ending may clear the session's
+%% pattern after the first reading. Then in_session/1 returns false for the function.
 is_traced(MFA) ->
     has_pattern(MFA) andalso not inviso_other_tools:in_session(MFA)
         andalso has_pattern(MFA).

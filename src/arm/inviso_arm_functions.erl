@@ -1,9 +1,10 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Finds the functions that specs select, and the patterns to set for them.
 %%
-%% If several specs match a call, the call makes one event, with the actions of
-%% all these specs. So the clauses of all specs become one match spec, in which
-%% the clauses that match every call are last.
+%% If several specs match a call, the call makes one event. So the clauses of all
+%% specs become one match spec. The clauses that match every call are last, because
+%% the VM takes only the first clause that matches; the other clauses get the actions
+%% of these last clauses too.
 -module(inviso_arm_functions).
 
 -export([resolve/2, matching/2, operations/1, match_spec/1]).
@@ -66,8 +67,8 @@ exports_of(M) ->
 %% --- modules ------------------------------------------------------------------
 
 %% Loads a module if necessary, and returns notes for the user. The module stays
-%% loaded after tracing: it is the node's own code, and a call of its functions
-%% would load it too.
+%% loaded after tracing: it is the node's own code, and the first call of one of
+%% its functions would load it too.
 loaded(M, Spec, Load) ->
     case erlang:module_loaded(M) of
         true -> [];

@@ -2,10 +2,10 @@
 %% @doc Finds the modules of specs with wildcards and groups, when tracing begins and
 %% when modules are loaded later.
 %%
-%% A group contains only loaded modules. inviso loads no module for it, because
-%% loading runs code of the application. inviso's own modules are left out. The
-%% modules of kernel and stdlib are left out unless the user agrees, because
-%% tracing them can slow down every process.
+%% A group contains only loaded modules. inviso loads no further module of a group,
+%% because loading a module runs code of the application. inviso's own modules are
+%% left out. The modules of kernel and stdlib are also left out, because tracing them
+%% can slow down every process; but if the user agrees (--yes), they are traced.
 -module(inviso_arm_groups).
 
 -export([resolve/2, is_group/1, is_wild/1, snapshot/0, changed/1, later/3]).
@@ -136,7 +136,7 @@ they(_) -> "they are".
 %% --- modules that are loaded later ----------------------------------------------
 
 %% @doc Returns the modules that are loaded now, each with the checksum of its
-%% code, by which {@link changed/1} finds modules that were loaded again.
+%% code. {@link changed/1} compares checksums to find modules that were loaded again.
 -spec snapshot() -> snapshot().
 snapshot() ->
     maps:from_list([{M, checksum(M)} || {M, _} <- code:all_loaded()]).
@@ -158,8 +158,8 @@ changed(Before) ->
      Now}.
 
 %% @doc Returns the functions that specs select in modules that were loaded.
-%% Pass specs without a wildcard, too, because all specs that select a function
-%% make one pattern.
+%% Pass specs without a wildcard, too: a function gets one pattern, which is made of
+%% all specs that select the function.
 -spec later([inviso_spec:spec()], [module()], boolean()) ->
           [inviso_arm_functions:resolved()].
 later(Specs, Modules, Yes) ->

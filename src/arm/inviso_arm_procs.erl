@@ -13,8 +13,8 @@
                      given := [pid() | port()]}.
 
 %% At most MAX_LOOKED_AT processes are asked whether they are sensitive, for at
-%% most LOOK_MS. The number has a bound because each question is a signal to the
-%% process.
+%% most LOOK_MS. The number of processes has a bound, because each question is a
+%% signal that the process has to handle.
 -define(MAX_LOOKED_AT, 1000).
 -define(LOOK_MS, 250).
 -define(MAX_BYTES, 262144).
@@ -130,9 +130,9 @@ gc_text(P) ->
            "or linked to later, this VM crashes (erts ~ts)",
            [Tracee, erlang:system_info(version)]).
 
-%% @doc Returns how many processes and ports are to be traced, how many of them are
-%% sensitive, and notes for the user. A sensitive process can have flags, but the VM
-%% makes no events about it.
+%% @doc Returns how many processes and ports are to be traced, how many of the
+%% processes are sensitive, and notes for the user. A sensitive process can have
+%% flags, but the VM makes no events about this process.
 -spec count(tracees()) -> {non_neg_integer(), non_neg_integer(), [binary()]}.
 count(#{flags := []} = Tracees) ->
     {length(ports(Tracees)), 0, []};
@@ -250,8 +250,8 @@ concerns(_, _) -> false.
 %% --- flags --------------------------------------------------------------------
 
 %% @doc Sets the flags of new processes and new ports, and then returns the existing
-%% processes and ports for {@link walk/5}. In this order, processes that start
-%% meanwhile are traced too.
+%% processes and ports for {@link walk/5}. Because of this order, a process that
+%% starts meanwhile is traced: it is either a new process or in the result.
 -spec begin_walk(tracees(), inviso_tracing:tracing(), [pid()]) ->
           {ok, [pid() | port()]} | {error, term()}.
 begin_walk(Tracees, T, Workers) ->

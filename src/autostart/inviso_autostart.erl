@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Reads from the configuration file ({@link inviso_autostart_conf})
-%% whether tracing starts when the node boots, and with which function.
+%% @doc Reads the configuration file ({@link inviso_autostart_conf}). The file says
+%% whether tracing starts when the node boots, and which function starts it.
 %%
 %% The parameter `inviso_autostart_mod' can name another module instead of this
 %% one. Such a module exports `autostart(Arg) -> {MFA, Options, Tag} | term()',

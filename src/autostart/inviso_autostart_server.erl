@@ -16,7 +16,7 @@
 %% Item = "File"                  a trace case
 %%      | {inviso, F, Args}       a call, to be translated as in a trace case
 %%      | {M, F, Args}            a call
-%%      | {Item, Bindings}        Bindings override the parameter bindings
+%%      | {Item, Bindings}        for this Item, Bindings override `bindings'
 %% '''
 %%
 %% All Specs run at the same time. Trace cases call functions of {@link
@@ -52,8 +52,8 @@ init_tracing(TracerData) ->
             exit({inviso, E})
     end.
 
-%% Runs each Spec in a separate, linked process. So the Specs end if this process
-%% is stopped.
+%% Runs each Spec in a separate process. These processes are linked to the calling
+%% process, so they end if the calling process is killed.
 run(Specs, Params) ->
     Runners = [spawn_monitor_link(fun() -> items(items_of(S), Params) end)
                || S <- Specs],

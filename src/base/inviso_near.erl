@@ -12,8 +12,8 @@
 -spec names(string(), [string()]) -> [string()].
 names(Name, All) when length(Name) =< ?LONGEST ->
     Low = string:lowercase(Name),
-    %% A name of fewer than 6 letters may differ in one letter only: with two of
-    %% four letters changed, nearly every short word would match.
+    %% A name of fewer than 6 letters may differ in one letter only: if two of four
+    %% letters could differ, nearly every short word would match.
     Most = case length(Name) of
                L when L < 6 -> 1;
                _ -> 2

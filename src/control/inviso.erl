@@ -398,9 +398,8 @@ counters(Nodes) -> ask(Nodes, {counters, ?COUNTERS}).
 counters(Nodes, Max) -> ask(Nodes, {counters, Max}).
 
 %% Sets one pattern. The five arguments after `Kind' are either a list of nodes
-%% and a pattern of four elements, or a pattern and its options. If the first of
-%% them is a string, it is a regular expression for modules and not a list of
-%% nodes.
+%% and a pattern of four elements, or a pattern and its options. If `X1' is a
+%% string, it is a regular expression for modules and not a list of nodes.
 set_5(Kind, X1, X2, X3, X4, X5) ->
     case is_list(X1) andalso not inviso_modules:is_string(X1) of
         true -> set(Kind, X1, [{X2, X3, X4, X5}]);
@@ -656,9 +655,9 @@ meta(Nodes, Request) -> ask(Nodes, {meta, Request}).
 list_logs() -> call({list_logs, all}).
 
 %% @doc Returns the names of log files. In a list, `Node' means the latest logs of
-%% the node, and `{Node, TracerData}' the logs that the tracerdata names on the
-%% node. If the argument itself is tracerdata, it means the logs that it names on
-%% this node.
+%% the node, and `{Node, TracerData}' means the logs that the tracerdata names on
+%% that node. If the argument itself is tracerdata, the result has the logs that the
+%% tracerdata names on this node.
 -spec list_logs([node() | {node(), term()}] | term()) ->
           result({ok, inviso_tracerdata:logs()} | {ok, no_log}).
 list_logs(Specs) -> call({list_logs, Specs}).

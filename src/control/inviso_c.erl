@@ -380,8 +380,8 @@ send(Pid, Request) -> {sent, inviso_rt_request:send(Pid, Request)}.
 await({sent, Id}, Deadline) -> answer(Id, Deadline);
 await({error, _} = E, _Deadline) -> E.
 
-%% Returns one deadline for all nodes together, so that several nodes that do
-%% not answer take no longer than one such node.
+%% Returns one deadline for all nodes together. So if several nodes do not answer,
+%% the control component waits no longer than for one node.
 deadline() -> erlang:monotonic_time(millisecond) + ?NODE_TIMEOUT.
 
 answer(Id, Deadline) ->
@@ -397,8 +397,8 @@ of_logs(What, {ok, Pairs}, State) ->
 of_logs(_What, {error, _} = E, _State) ->
     E.
 
-%% Returns the reply in the user's form: a system that is not distributed has
-%% only one node, and the reply is the result of this node.
+%% Returns the reply in the form that the user gets. A system that is not
+%% distributed has only one node: the user gets the result of this node, and no list.
 shape(Reply, #state{distributed = true}) -> Reply;
 shape({ok, [{_, Result}]}, _) -> Result;
 shape({ok, []}, _) -> {error, not_an_added_node};

@@ -88,7 +88,7 @@ dir() ->
 room(_M, _F, _A) -> erlang:nif_error(not_loaded).
 
 %% @doc Notes the sessions that trace all calls of a function, without a match spec.
-%% `none' removes the note. Returns the previous note.
+%% `none' removes the note about the function. Returns the previous note.
 -spec plain(module(), atom(), arity(), sessions() | none) -> sessions() | none.
 plain(_M, _F, _A, _Sessions) -> erlang:nif_error(not_loaded).
 
@@ -136,10 +136,10 @@ cleaned() -> erlang:nif_error(not_loaded).
 -spec handle(non_neg_integer()) -> reference().
 handle(_Number) -> erlang:nif_error(not_loaded).
 
-%% @doc Gives a number to a tracer, or frees the number (`none'). A tracer of {@link
-%% inviso_tracer} is passed as the file name of its library and its handle. When
-%% such a tracer takes no more events, the server gets `{'$inviso_engine', lost,
-%% Number}'.
+%% @doc Gives a number to a tracer, or frees the number (`none'). If the tracer is one
+%% of {@link inviso_tracer}, the argument is a tuple: the file name of the library of
+%% inviso_tracer, and the tracer's handle. When such a tracer takes no more events,
+%% the server gets `{'$inviso_engine', lost, Number}'.
 -spec tracer(tracer(), pid() | port() | {binary(), pos_integer()} | none) ->
           ok.
 tracer(_Number, _Tracer) -> erlang:nif_error(not_loaded).
@@ -164,8 +164,8 @@ edit(_Tracee, _Slot, _Clear, _Set, _Tracer) -> erlang:nif_error(not_loaded).
 -spec vacate(slot(), non_neg_integer()) -> non_neg_integer().
 vacate(_Slot, _From) -> erlang:nif_error(not_loaded).
 
-%% @doc Adds a process or port to the table of tracees, if it is not in the table,
-%% so that the callbacks do not treat it as new.
+%% @doc Adds a process or port to the table of tracees, unless the table has it
+%% already. The callbacks treat processes and ports that are not in the table as new.
 -spec know(pid() | port()) -> ok.
 know(_Tracee) -> erlang:nif_error(not_loaded).
 
@@ -183,8 +183,8 @@ unknown(_New) -> erlang:nif_error(not_loaded).
 profile_of(_Tracee) -> erlang:nif_error(not_loaded).
 
 %% @doc Returns the sessions whose flag `call' a process has or had. `unknown'
-%% means that the process never had a flag of a session, or that it is dead and
-%% another process has taken over its entry in the table of tracees.
+%% means that the process never had a flag of a session, or that the process is dead
+%% and another process now has the dead process's row in the table of tracees.
 -spec called(pid()) -> sessions() | unknown.
 called(_Pid) -> erlang:nif_error(not_loaded).
 
@@ -212,9 +212,9 @@ calls(_Local, _Callers) -> erlang:nif_error(not_loaded).
 -spec changed(pos_integer()) -> [pid()].
 changed(_Max) -> erlang:nif_error(not_loaded).
 
-%% @doc Returns the sessions whose flags a process may get by a link, because the
-%% parent of this process passes on flags by links. Such a process has flags in the
-%% VM before it is linked.
+%% @doc Returns the sessions whose flags a process may get when its parent links to
+%% it. These are sessions of which the parent passes on flags by links. A process
+%% that may get flags in this way has flags in the VM before it is linked.
 -spec expected(pid()) -> sessions().
 expected(_Pid) -> erlang:nif_error(not_loaded).
 

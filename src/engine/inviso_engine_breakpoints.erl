@@ -5,8 +5,8 @@
 %% A state is what the VM has on one function: the pattern for calls, the meta
 %% pattern and the counters. This module finds functions and changes their states.
 %% If all functions of a module get the same change, one call of
-%% `erlang:trace_pattern/3' makes it, because the VM needs as long for one function
-%% as for all of them.
+%% `erlang:trace_pattern/3' changes all of them, because the VM needs as long for
+%% one function as for all functions of the module.
 -module(inviso_engine_breakpoints).
 
 -export([version/1, functions/1, matching/1, marked/1, has/2, is/2,
@@ -65,8 +65,8 @@ of_module(M, What) ->
     end.
 
 %% @doc Returns true if the VM still has `State' on a function. Only one part of the
-%% state is checked. False means that the module was loaded again, or that another
-%% tool has replaced the pattern.
+%% state is checked. Returns false if the module was loaded again, or if another tool
+%% has replaced the pattern.
 -spec has(mfa(), state()) -> boolean().
 has(_MFA, State) when map_size(State) =:= 0 ->
     true;
@@ -129,9 +129,10 @@ beside(MFA, Old, Wanted) ->
     end.
 
 %% Returns the kind of pattern that another tool has set on a function. `none'
-%% or `false' means that no other tool has a pattern. Newly loaded code may have
-%% got the engine's pattern from on_load before `State' contains this pattern.
-%% The match spec then shows that the pattern is the engine's.
+%% or `false' means that no other tool has a pattern. If the module was just loaded,
+%% the function may have the engine's pattern for on_load (for modules that are loaded
+%% later), although `State' does not contain this pattern yet. Then the match spec
+%% shows that the pattern is the engine's.
 of_other_tool(MFA, State) ->
     {traced, How} = erlang:trace_info(MFA, traced),
     Set = case State of
@@ -187,8 +188,8 @@ in_turn([{{M, Old, New}, FAs} | Rest], Done) ->
 in_turn([], _Done) ->
     ok.
 
-%% If a step fails, undoes the steps that were done. Each undoing step is tried
-%% alone, because it fails if the original step was not done.
+%% If a step fails, undoes the steps that were done. Tries to undo each step alone:
+%% undoing a step that was not done fails, and the other steps must still be undone.
 step_by_step(Specs, Old, New) ->
     case steps([{Spec, Step} || Spec <- Specs, Step <- steps_of(Old, New)]) of
         ok ->

@@ -18,8 +18,9 @@
 %% directly. `Callers' is true if match specs have to return the caller.
 -type cache() :: #{term() => state()}.
 
-%% @doc Composes the state of a function. Many functions have the same few
-%% combinations of patterns, so each combination is composed once.
+%% @doc Composes the state of a function: the pattern and counters that the VM gets.
+%% Many functions have the same combination of patterns. So the cache stores what was
+%% composed for each combination.
 -spec state(mfa() | on_load, [{slot(), inviso_engine_entry:entry()}], about(),
             Cache) ->
           {state(), Cache} | {error, system_limit | {not_supported, term()}}

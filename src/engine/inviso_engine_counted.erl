@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Notes for which functions the VM counts calls because a session needs the
-%% counts.
+%% @doc Notes which counters the VM has on functions because sessions have set
+%% counters on these functions.
 %%
 %% The VM does not show which tool has set a counter. So the NIF library notes
 %% each counter of a session before the VM sets it. If the server is killed, the

@@ -112,8 +112,8 @@ plus(A, B) ->
                       Acc#{P => {N + M, X + Y}}
               end, A, B).
 
-%% Subtracts the base value of each process. A process without new calls is left
-%% out, although the time of its earlier calls may have grown.
+%% Subtracts from the value of each process its base value. A process without new
+%% calls is left out, although the time of its earlier calls may have grown.
 minus(A, B) when is_integer(A) -> max(0, A - B);
 minus(A, B) when map_size(B) =:= 0 -> A;
 minus(A, B) ->

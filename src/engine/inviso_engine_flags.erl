@@ -55,8 +55,8 @@
 -define(SILENT, ?BIT(12)).
 
 %% The flags that are set in the VM if a session needs them. `timestamp' is one of
-%% these flags, because without it the VM does not show the callback that another
-%% tool has requested CPU timestamps.
+%% these flags: another tool may have requested CPU timestamps, and without the flag
+%% the VM does not show this to the callback.
 -define(OF_PROCESSES, [call, send, 'receive', procs, running, exiting,
                        garbage_collection, return_to, running_procs,
                        scheduler_id, timestamp]).
@@ -145,10 +145,10 @@ change(Tracee, Have, From, Change, F0) ->
             {ok, note(Change, F)}
     end.
 
-%% Changes the flags of one process, without reading the present flags from the VM.
-%% To read them, the server would have to wait for a process that is busy. The VM
-%% would schedule a process that waits, and a trace could show this. If the process
-%% has a tracer other than the engine, the VM changes nothing.
+%% Changes the flags of one process, without reading its present flags from the VM.
+%% The reason: if the process is busy, the server would have to wait for it. If the
+%% process waits for a message, the VM would schedule it, and a trace could show this.
+%% If the process has a tracer other than the engine, the VM changes nothing.
 change_process(Pid, {_, How, _, _} = Change, F0) ->
     case edit(Pid, inviso_engine:profile_of(Pid), Change) of
         {error, _} = E ->
@@ -186,9 +186,9 @@ is_free(Pid) ->
             end
     end.
 
-%% Returns true if the session already has a tracer on the tracee, and it is not the
-%% tracer that the change names. For new processes and ports returns false, because
-%% their tracer may change.
+%% Returns true if the session already has a tracer on the tracee, and this tracer is
+%% not the one that the change names. Returns false for `new_processes' and
+%% `new_ports', because the tracer of new tracees may change.
 has_other(Tracee, From, {Slot, true, _Bits, Tracer})
   when From =/= 0, not is_atom(Tracee) ->
     not lists:member(inviso_engine:tracer_of(From, Slot), [0, Tracer]);
@@ -290,8 +290,8 @@ existing(new_ports) -> erlang:ports().
 %% VM's next events go to the right sessions.
 set_in_vm(Tracee, Have, Want) ->
     On = Want -- Have,
-    %% For `new_processes' and `new_ports', the VM clears all flags if one is
-    %% cleared. So the flags are cleared only when no session needs any of them.
+    %% If one flag of `new_processes' or `new_ports' is cleared, the VM clears all
+    %% flags. So these flags are cleared only if no session needs a single one.
     Off = [Flag || Flag <- Have -- Want, Want =:= [] orelse not is_atom(Tracee)],
     try
         _ = On =/= [] andalso erlang:trace(Tracee, true, tracer(On)),
@@ -429,8 +429,8 @@ renew(Tracee, Profile, F) ->
             F
     end.
 
-%% Returns the flags to clear in the VM. A process that may get flags by a link has
-%% flags in the VM before it is linked, and keeps them.
+%% Returns the flags to clear in the VM. A process that may get flags by a link (see
+%% inviso_engine:expected/1) has flags in the VM before the link, and none is cleared.
 not_needed(Pid, Want) ->
     case inviso_engine:expected(Pid) of
         0 -> ?IN_VM -- Want;
@@ -512,8 +512,8 @@ called(Slot, Pid) ->
         Sessions -> Sessions band ?BIT(Slot) =/= 0
     end.
 
-%% @doc Must be called after flags were cleared: finds out which flags has/2 must
-%% still return.
+%% @doc Must be called after flags were cleared: finds out which flags the session
+%% still has on at least one tracee, for has/2.
 -spec recount(inviso_engine:slot(), flags()) -> flags().
 recount(Slot, F) ->
     Has = fun(Flag, Sessions) ->
@@ -572,7 +572,7 @@ forget(Slot, Tracer, F) ->
     recount(Slot, forget_all(Slot, Has, F, 100)).
 
 %% Clears flags in rounds, because children may inherit flags meanwhile. Stops when
-%% no tracee has them, or after `Left' rounds.
+%% no tracee has flags of the session, or after `Left' rounds.
 forget_all(_Slot, _Has, F, 0) ->
     F;
 forget_all(Slot, Has, F, Left) ->

@@ -156,8 +156,8 @@ told_calls(Tracer, Flags, Foreign) ->
     #{Tracer := {Slot, Calls}} = Foreign,
     Foreign#{Tracer := {Slot, Calls orelse lists:member(call, Flags)}}.
 
-%% @doc Must be called after flags were cleared: finds out whether calls/2 must
-%% still return true.
+%% @doc Must be called after flags were cleared: finds out whether a foreign tracer of
+%% the session may still get calls, for calls/2.
 -spec recount(slot(), foreign()) -> foreign().
 recount(Slot, Foreign) ->
     Has = calls(Slot, Foreign)

@@ -257,10 +257,10 @@ allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
         {_, _, Cache} -> fit(MFA, Old, Sessions, {Slot, F, Cache})
     end.
 
-%% Returns the state that a function can have beside another tool's pattern. `all'
-%% means that the state contains everything that the sessions have set. `less'
-%% means that the state contains all that the session in `Slot' has set, but for
-%% other sessions only what the VM has already.
+%% Returns the state that a function can have although another tool has a pattern on
+%% it. `all' means that the state contains everything that the sessions have set.
+%% `less' means that the state contains everything that the session in `Slot' has set,
+%% but of the other sessions only the parts that the VM has already.
 fit(MFA, Old, Sessions, {Slot, F, Cache0}) ->
     case state(MFA, Sessions, F, Cache0) of
         {error, _} = E ->
@@ -343,10 +343,10 @@ known({M, F, A}, #functions{modules = Modules}) ->
         _ -> {[], #{}}
     end.
 
-%% Removes the parts that the VM has lost because the module was loaded again or
-%% because another tool has replaced the pattern. If the other tool traces the
-%% function globally, the sessions keep their counters, but the VM does not count
-%% meanwhile.
+%% Removes the parts of a function's state that the VM has lost, because the module
+%% was loaded again or because another tool has replaced the pattern. If the other
+%% tool traces the function globally, the sessions keep their counters, but the VM
+%% does not count as long as that tool traces the function.
 still({M, F, A} = MFA, {Sessions, State} = Known) ->
     case inviso_engine_breakpoints:has(MFA, State) of
         true ->
@@ -541,8 +541,9 @@ gone(M, #functions{modules = Modules} = F) ->
             F
     end.
 
-%% Returns true if a module was loaded again with the same code. Its functions then
-%% have the patterns set for on_load, and not those stored for them.
+%% Returns true if a module was loaded again with the same code. Then the module's
+%% functions have the patterns that were set for on_load, and no longer the patterns
+%% that are stored for these functions.
 is_anew(_M, #functions{on_load = {_, State}}) when map_size(State) =:= 0 ->
     false;
 is_anew(M, #functions{modules = Modules, on_load = {_, State}}) ->

@@ -1,8 +1,9 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Logs warnings in the log of the node. One kind of warning reports a shortage
-%% in the engine's tables; each shortage is logged once while the server lives. The
-%% other kind reports a request that took long, at most once a minute: all
-%% sessions of the node wait for the server, so users should know why.
+%% @doc Logs warnings in the log of the node. One kind of warning reports that the
+%% engine loses something (`inviso_engine:lost/0' counts four kinds of losses); each
+%% kind of loss is logged once while the server lives. The other kind of warning
+%% reports, at most once a minute, a request that took long. All sessions of the node
+%% wait for such a request, so users should know why they wait.
 -module(inviso_engine_lost).
 
 -export([new/0, tell/1, now_ms/0, took/3, warn/2]).
@@ -23,7 +24,7 @@
 new() ->
     #told{}.
 
-%% @doc Logs each shortage that has not been logged yet.
+%% @doc Logs each kind of loss that has occurred and has not been logged yet.
 -spec tell(told()) -> told().
 tell(#told{kinds = Kinds} = Told) ->
     {Profiles, Frames, Places, Notes} = inviso_engine:lost(),

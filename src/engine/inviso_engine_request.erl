@@ -1,9 +1,9 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Sends requests to the server that provides trace sessions on OTP 25 and 26.
-%% If the server is not running, requests that need it start it.
+%% If the server is not running, open/3 and info/1 start it.
 %%
-%% Requests and answers have a tag, by which the callbacks keep these messages out
-%% of traces.
+%% Requests and answers have a tag. The callbacks of the engine recognize the tag, and
+%% keep these messages out of traces.
 -module(inviso_engine_request).
 
 -export([ask/1, open/3, info/1]).

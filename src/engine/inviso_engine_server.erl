@@ -104,9 +104,9 @@ be_heir(Server, Ref) ->
 
 %% Registers the heir. While the name is registered, a server is running, or the
 %% flags and patterns of a killed server are not cleared yet. The heir of a killed
-%% server has the name until the next server is ready. So the next heir first
-%% reports to its server and takes the name later. Otherwise the next server and the
-%% old heir would wait for each other.
+%% server keeps the name until the next server is ready. The next server is ready only
+%% when its own heir has reported to it. So that heir reports first, and takes the
+%% name later. Otherwise the next server and the old heir would wait for each other.
 register_heir(Wait) ->
     case whereis(?HEIR) of
         Self when Self =:= self() ->
@@ -347,9 +347,9 @@ renew_messages(#state{messages = Messages} = State) ->
          || Event <- [send, 'receive']],
     ok.
 
-%% Called when a tracer may have died. As in OTP 27, the flags with this tracer are
-%% cleared and the session stays. If the message is late, the number in it may belong
-%% to another tracer, which is alive.
+%% Called when a message says that a tracer has died. As in OTP 27, the flags with
+%% this tracer are cleared and the session stays. If the message is late, the number
+%% in the message may now belong to another tracer, which is alive.
 tracer_gone(Key, #state{tracers = Tracers} = State) ->
     case inviso_engine_tracers:users(Key, Tracers) of
         {Tracer, Number, Slots} ->

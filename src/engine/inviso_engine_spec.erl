@@ -7,15 +7,15 @@
 %% most one of each session, becomes one combined clause. The combined clauses are
 %% in lexicographic order, so that each session gets the first of its own clauses
 %% that matches. Guards are not moved into bodies, because a guard that fails must
-%% make its clause fail. The VM puts a frame on the call's stack only if a session
-%% that matches wants the end of the call.
+%% make its clause fail. The VM puts a frame on the stack of the calling process only
+%% if a session that matches needs the end of the call.
 %%
-%% If only one session has a match spec, its heads stay as they are. If several
-%% sessions have match specs, heads become guards on the argument list, `$_', and a
-%% variable of a head becomes an expression that reads the argument list. But if all
-%% heads are lists of one length, all clauses get the same head: a list of that many
-%% variables. Match specs in which nothing can fail become tests in the result and
-%% make no clauses.
+%% If only one session has a match spec, the heads of that match spec stay as they
+%% are. If several sessions have match specs, heads become guards on the argument
+%% list, `$_', and a variable of a head becomes an expression that reads the argument
+%% list. But if all heads are lists of the same length, all clauses get the same head:
+%% a list of as many variables. A match spec in which nothing can fail makes no
+%% clauses: its guards become tests in the result.
 %%
 %% The VM runs the actions `display', `set_tcw' and `set_seq_token'. Actions that
 %% change a session's flags (`silent', `trace', `enable_trace', `disable_trace')
@@ -122,10 +122,11 @@ compose(Sessions) ->
 %% @doc Combines the match specs of sessions for messages, for calls or for meta
 %% traced calls.
 %%
-%% For calls the result includes the caller, if `Callers' is true or if sessions
-%% have a global pattern on a function that is traced locally (`Global'). For meta
-%% traced calls the result includes the number of the tracer. `system_limit' means
-%% that the guards that replace heads are nested too deeply for the VM.
+%% For calls the result includes the calling function, if `Callers' is true or if
+%% `Global' is not empty. `Global' are the sessions with a global pattern on a function
+%% that is traced locally. For meta traced calls the result includes the number of the
+%% tracer. `system_limit' means that the guards that replace heads are nested too
+%% deeply for the VM.
 -spec compose([{inviso_engine:slot(), match_spec()}],
               messages | {calls, Callers :: boolean(), Global :: [inviso_engine:slot()]} |
               {meta, inviso_engine:tracer()}) ->
@@ -214,7 +215,7 @@ is_ours({match_spec, _}) ->
 %% Combines several match specs. If all heads are lists of the same length, one list
 %% of as many variables replaces these heads. The head '_' also matches calls with
 %% other numbers of arguments, so there are further clauses for '_'. (The head [] is
-%% not replaced: with it the VM of OTP 25 crashes at '$_'.)
+%% not used: if a clause has this head and '$_', the VM of OTP 25 crashes.)
 combine(Specs, Rest, About) ->
     case lengths(Specs) of
         [N] when is_integer(N), N > 0 ->

@@ -88,8 +88,9 @@ many(Kind, Existing, New, {Slot, How, Bits, Tracer} = Change, F0) ->
             end
     end.
 
-%% Returns the flags to change on new tracees. To clear one flag of new tracees means
-%% to clear all their flags, because OTP then removes their tracer.
+%% Returns the flags to change on new tracees. A request to clear one flag of new
+%% tracees clears all their flags, as in OTP, where such a request removes the tracer
+%% of new tracees.
 of_new(true, Bits) ->
     Bits;
 of_new(false, _) ->

@@ -22,8 +22,8 @@ info(Cause) when Cause =:= session; Cause =:= other_tracer ->
 info(_) ->
     [{error_info, #{module => ?MODULE}}].
 
-%% @doc Returns the explanation, by the position of the argument that is wrong.
-%% `general' is used if the explanation is about no argument.
+%% @doc Returns the explanation of an error. Its key is the position of the argument
+%% that is wrong, or `general' if the explanation is not about one argument.
 -spec format_error(term(), erlang:stacktrace()) ->
           #{pos_integer() | general | reason => unicode:chardata()}.
 format_error(badarg, [{_, _, [_ | _] = Args, Info} | _] = Stack) ->

@@ -21,20 +21,22 @@
 %% A user stores in the guard's table what it has set in the VM, and where its
 %% files are. When the user dies, for whatever reason, the guard clears these
 %% settings and removes the files at once. Without the guard, the user's trace
-%% session would stay open as long as another process had a copy of its handle.
+%% session would stay open as long as another process had a copy of the session's
+%% handle.
 %%
 %% A separate process clears what is set in the VM, because the engine may be
-%% busy. Until this process is done, the dead user counts as a user that is left.
+%% busy. Until this process is done, the guard stays, as if the dead user were alive.
 %% When a guard is killed, its heir inherits the table and becomes the guard; the
 %% users of the killed guard end by themselves.
 %%
-%% Before the guard removes code, it waits for three kinds of processes that have
-%% not joined. Keepers: the NIF library lists them ({@link inviso_keeper}). The
-%% engine and its heir: they have registered names, and may notice the death of a
-%% session's owner later than the guard does. Workers: they finish some work after
-%% their user has died, and have called `inviso_push:stays/1'. The guard kills
-%% engine and workers that take too long; for example, an engine does not end
-%% while another process has the handle of one of its sessions.
+%% Before the guard removes code, it waits until three kinds of processes, which have
+%% not joined, have ended. Keepers: the NIF library lists them ({@link
+%% inviso_keeper}). The engine and its heir: they have registered names, and may
+%% notice the death of a session's owner later than the guard does. Workers: they
+%% finish some work after their user has died, and have called
+%% `inviso_push:stays/1'. The guard kills engine and workers that take too long. For
+%% example, an engine does not end while another process has the handle of one of the
+%% engine's sessions.
 %%
 %% The registered name `inviso_loading' is a lock. A process has this lock while
 %% it loads inviso's code and attaches a client. After the end of the guard, the
@@ -49,8 +51,8 @@
 -define(LOCK, inviso_loading).
 %% The result of code:which/1 for a module that a client has sent.
 -define(MARK, "inviso_pushed").
-%% At most this many callers can wait for the end of a user, and as many for the
-%% guard's report.
+%% At most this many callers can wait for the end of a user, and at most this many
+%% callers can wait for the guard's report.
 -define(MANY, 1000).
 %% How long the guard waits before it tries the lock again, in ms.
 -define(AGAIN_MS, 20).
@@ -238,8 +240,8 @@ in_use(Owners) ->
     text("another version of inviso is on this node, used by ~ts, which must "
          "leave first", [lists:join(", ", Owners)]).
 
-%% Returns `{others, Owners}' with the owners of the clients and users that are
-%% left, or `gone'. A user that is about to end is left out.
+%% Returns `{others, Owners}' with the owners of the clients and users that the guard
+%% still has, or `gone' if it has none. A user that is about to end does not count.
 remaining(G) ->
     case owners(G) of
         [] -> gone;
@@ -544,8 +546,8 @@ not_for_ever(Pid) ->
     erlang:send_after(inviso_deadline:ms(?WORK_MS), self(), {too_late, Pid}).
 
 %% Returns true if there is no client and no user that traces, so that no process
-%% needs the engine. Users whose name is an atom (keeper, engine, worker) do not
-%% trace.
+%% needs the engine. A user whose description is an atom (keeper, engine, worker) does
+%% not trace.
 is_alone(#guard{clients = Clients, users = Users}) ->
     map_size(Clients) =:= 0
         andalso lists:all(fun({_, User}) -> is_atom(User) end,

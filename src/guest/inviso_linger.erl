@@ -13,12 +13,12 @@
 %% inviso. The registered name `inviso_loading' is the lock: the holder keeps this
 %% name until it has deleted the code or attached a client.
 %%
-%% If inviso's code was on the node for the first time, the holder deletes it at
-%% once, unless a client is waiting for it. If the code was there before, it
-%% lingers: it stays loaded for ?LINGER_MS, so that several commands in quick
-%% succession load it only once. Each loading has a cost: on OTP 25 the VM keeps a
-%% description of each loaded function for ever, and on each release the VM checks
-%% every process for each module that is unloaded.
+%% If inviso's code was on the node for the first time, the holder deletes the code at
+%% once; but if a client is waiting to attach, the holder attaches this client. If the
+%% code was on the node before, it lingers: it stays loaded for ?LINGER_MS, so that
+%% several commands in quick succession load it only once. Each loading has a cost: on
+%% OTP 25 the VM keeps a description of each loaded function for ever, and on every
+%% release the VM checks all processes for each module that is unloaded.
 -module(inviso_linger).
 
 -export([ms/1, holder/0]).
@@ -34,15 +34,15 @@ ms(false) -> 0.
 %% @doc Returns the code of the holder as text, for erl_eval:exprs/2 with the
 %% variables `Guard', `Build', `Linger', `Mark' and `Now'.
 %%
-%% If a client wants another build, the holder deletes the code at once. It
+%% If a client wants another build, the holder deletes the code at once. The holder
 %% deletes all modules before it purges the first one. It deletes inviso_tracer
-%% last, because this module has the NIF library, and because clients look for it
-%% to find out whether inviso's code is on the node.
+%% last, because this module has the NIF library, and because clients look for this
+%% module to find out whether inviso's code is on the node.
 %%
 %% To purge a module the VM checks every process. After 300 ms at most the holder
 %% releases the lock, and purges the remaining modules with pauses. If a process
-%% still runs the code, the holder waits for it and never kills it, because it may
-%% be a user's shell.
+%% still runs the code, the holder waits for this process and never kills it, because
+%% it may be a user's shell.
 -spec holder() -> string().
 holder() ->
     "Ref = erlang:monitor(process, Guard),"

@@ -15,14 +15,14 @@
 %% '''
 %%
 %% When the VM dies, no process of the VM can remove the place. So when another VM
-%% makes a place, its spooler sweeps: it removes each place whose record shows
-%% that the place's VM is dead, except the logs of recordings
+%% makes a place, the spooler of that VM sweeps: it removes each place whose record
+%% shows that the place's VM is dead. It keeps only the logs of recordings
 %% (c_src/spool/place.h).
 %%
 %% All directories are newly made, and their names cannot be guessed. A file is
 %% created only if it does not exist, and gets its mode before the first byte is
-%% written. The text of an error says what the cause is, and that another
-%% directory can be used.
+%% written. The text of an error says the cause, and that the user can name another
+%% directory.
 -module(inviso_place).
 
 -include_lib("kernel/include/file.hrl").
@@ -159,8 +159,9 @@ installed(#{dir := Dir} = Place) ->
     ok = hold(Dir),
     Place#{ready := true}.
 
-%% Locks the record until the VM ends. If the record cannot be locked, a sweep
-%% removes the place only if the VM is certainly dead.
+%% Locks the record until the VM ends. A spooler that sweeps takes a lock as a sign
+%% that the VM is alive. If the record cannot be locked, a sweep removes the place only
+%% if other facts prove that the VM is dead.
 hold(Dir) ->
     _ = inviso_tracer:nif_hold(unicode:characters_to_binary(
                                  filename:join(Dir, ?RECORD), unicode,
@@ -306,8 +307,9 @@ remove_room(Room) ->
 
 %% --- directories ------------------------------------------------------------
 
-%% Makes a place in `Parent'. The VM loads the NIF library by its path. So no
-%% other user than root may be able to rename files and directories in `Parent'.
+%% Makes a place in `Parent'. The VM loads the NIF library by its path. A user who
+%% can rename directories in `Parent' could make the VM load another library. So only
+%% root and the user of the VM may be able to do that.
 make_private_dir(Parent) ->
     case file:read_file_info(Parent, [raw]) of
         {ok, Info} ->
@@ -412,8 +414,8 @@ pid_namespace() ->
         {error, _} -> "0"
     end.
 
-%% Returns 32 random hex digits. Does not use the module crypto: a node may lack
-%% it, and on other nodes it would stay loaded.
+%% Returns 32 random hex digits. Does not use the module crypto: some nodes do not
+%% have it, and on other nodes it would stay loaded after inviso has left.
 random_name() ->
     {ok, Fd} = file:open("/dev/urandom", [read, raw, binary]),
     {ok, Bytes} = file:read(Fd, 16),

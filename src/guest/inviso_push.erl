@@ -100,14 +100,14 @@ brought() ->
 %% erl_eval:exprs/2 on the node, with the variables `Mods' and `Args'.
 %%
 %% If inviso is installed and one of its modules is loaded, the expressions load
-%% nothing. If another client has sent some of `Mods', the expressions load the
-%% others. Code that stays loaded for a while after a guard's end ({@link
-%% inviso_linger}) is used, and not loaded again. Code that a killed guard has left
-%% is deleted as soon as all processes that were started in this code have ended.
-%% Old code that is not purged yet is purged.
+%% nothing. If another client has sent some of `Mods', the expressions load only the
+%% remaining modules. Code that lingers after a guard's end ({@link inviso_linger}) is
+%% used, and not loaded again. Code that a killed guard has left is deleted as soon as
+%% all processes that were started in this code have ended. Old code that is not
+%% purged yet is purged.
 %%
-%% A node never removes an atom. So if the node knows a certain atom that only
-%% inviso's code has, the code was on the node before.
+%% A node never removes an atom. So if the node has a certain atom that occurs only in
+%% inviso's code, the code was on the node before.
 -spec loader() -> [erl_parse:abstract_expr()].
 loader() ->
     inviso_guard:expressions(
@@ -289,9 +289,9 @@ join(Guard, Pid, User) ->
     call(Guard, {join, Pid, User}).
 
 %% @doc Stores in the guard's table what a user has set in the VM at this moment.
-%% If the user is killed, the guard clears it. If both guard and heir are dead,
-%% there is no table and nothing is stored; but then the user ends soon, and
-%% itself clears what it has set.
+%% If the user is killed, the guard clears these settings. If guard and heir are both
+%% dead, there is no table and nothing is stored. But in this case the user ends soon,
+%% and clears its settings itself.
 -spec note(ets:tab() | none, pid(), inviso_scope:residue()) -> ok.
 note(Table, User, Residue) ->
     try
@@ -351,8 +351,8 @@ users() ->
 leave(Guard, Client) ->
     call(Guard, {leave, Client}).
 
-%% @doc Asks the guard for a report: when it ends, it sends the caller the result
-%% of removing its files.
+%% @doc Asks the guard for a report: when the guard ends, it removes its files, and
+%% sends the caller the result of this.
 -spec report(guard()) -> reference().
 report(Guard) ->
     Ref = make_ref(),

@@ -5,7 +5,8 @@
 %%
 %% The names that exist when tracing begins are recorded at once
 %% (docs/decisions/0302). A trace message about the call that set one of these
-%% names may arrive later; it is ignored.
+%% names may arrive later. Such a message is ignored, because the name is already
+%% recorded.
 -module(inviso_meta_names).
 
 -export([local/0, global/0, noted/1]).

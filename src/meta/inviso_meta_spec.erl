@@ -2,10 +2,10 @@
 %% @doc Match specs of meta traced functions.
 %%
 %% Some actions of a match spec change flags of the calling process. The VM
-%% changes them in the session to which the pattern belongs. The flags must be
-%% those of the runtime component's session, but the events of meta tracing must
-%% go to another session, that of the meta tracer. So {@link set/4} sets two
-%% patterns on a function, one in each session.
+%% changes the flags that the process has in the session of the pattern. The flags to
+%% change are those of the runtime component's session. But the events of meta
+%% tracing must go to another session, that of the meta tracer. So {@link set/4} sets
+%% two patterns on a function, one in each session.
 -module(inviso_meta_spec).
 
 -export([normal/1, set/4]).

@@ -39,8 +39,8 @@
 %% named match specs (tpm_ms). The VM tries the latest match spec first.
 %%
 %% On OTP 27 and later, meta tracing has a separate trace session, because a
-%% session has only one tracer. The actions of a match spec that change flags
-%% (`trace', `silent', ...) change them in the session of the runtime component.
+%% session has only one tracer. If an action of a match spec changes flags
+%% (`trace', `silent', ...), these are flags of the runtime component's session.
 %%
 %% Each traced call is a message in the mailbox of this process. {@link
 %% inviso_meta_feed} bounds the mailbox: it drops and counts calls beyond its

@@ -7,10 +7,9 @@
 %% record is written with one system call. So after a crash at most the last
 %% record of the file is incomplete.
 %%
-%% If another node has not yet accepted ?WINDOW of the records that were sent to
-%% it, further records are not sent, but reported as lost. This limits the memory
-%% that records take in the connection and in the mailbox of the other meta
-%% tracer.
+%% If ?WINDOW records were sent to another node and not accepted by it yet, further
+%% records are not sent, but reported as lost. This limits the memory that records
+%% take in the connection and in the mailbox of the other node's meta tracer.
 -module(inviso_ti).
 
 -export([open/1, write/2, handle/2, close/1]).
@@ -76,9 +75,9 @@ write(Ti, []) ->
 
 record(Bin) -> [<<0, (byte_size(Bin)):32>>, Bin].
 
-%% @doc Handles a message about records. The other node has sent a record or
-%% accepted one, or its meta tracer has died, so that later records are lost.
-%% Returns `other' if the message is about something else.
+%% @doc Handles a message about records: another node has sent a record, or has
+%% accepted one, or the other node's meta tracer has died, so that later records are
+%% lost. Returns `other' if the message is about something else.
 -spec handle(term(), ti()) -> {ok, ti()} | {error, term(), ti()} | other.
 handle({inviso_ti, From, Record}, Ti) when is_pid(From), is_binary(Record) ->
     _ = erlang:send(From, {inviso_ti_taken, self()}, [nosuspend, noconnect]),

@@ -149,8 +149,8 @@ call(Keeper, Request) ->
 init({_, _, _, Owner} = Args) ->
     process_flag(trap_exit, true),
     group_leader(whereis(init), self()),
-    %% If the owner dies before the NIF library lists this process as a keeper,
-    %% the guard must still wait for this process before it removes the code.
+    %% The owner may die before the NIF library lists this process as a keeper. Even
+    %% then the guard must wait for this process before the guard removes the code.
     ok = inviso_push:stays(worker),
     case is_process_alive(Owner) of
         true -> opened(Args);

@@ -52,8 +52,8 @@ start(Sink, Module, Arg, Events) ->
     end.
 
 %% @doc Returns true if the output takes events, and false if only trace information
-%% is written. In the latter case there is still a tracer, because a scope needs one,
-%% but the tracer drops all events.
+%% is written. If only trace information is written, there is still a tracer, because
+%% a scope needs one; but this tracer drops all events.
 -spec takes_events(output()) -> boolean().
 takes_events({sink, none, _}) -> false;
 takes_events(_) -> true.

@@ -65,8 +65,8 @@
          state :: term(),
          counts :: counts(),
          handle = 0 :: non_neg_integer(),
-         %% after how many events and bytes the receiver gives their credit back
-         %% to the tracer, all at once
+         %% The receiver gives credit back to the tracer in batches: after this many
+         %% events or this many bytes.
          batch = {1, 1} :: {pos_integer(), pos_integer()},
          done = {0, 0} :: {non_neg_integer(), non_neg_integer()},
          received = 0 :: non_neg_integer(),

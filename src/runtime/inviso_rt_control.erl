@@ -65,8 +65,9 @@ attach(Pid, Tag, #control{timer = Timer} = Control) ->
                     tag = Tag}.
 
 %% @doc Attaches a control component if it may adopt the runtime component, and
-%% returns the previous tag. An attached control component may adopt the runtime
-%% component again, because it may have lost the connection since.
+%% returns the previous tag. The control component that is attached already may adopt
+%% the runtime component again: it may have lost the connection meanwhile, while the
+%% runtime component has not noticed this.
 -spec adopt(pid(), term(), any | if_ref, control()) ->
           {ok, term(), control()}
         | {error, refused | {wrong_reference, term()}}.
@@ -79,10 +80,10 @@ adopt(Pid, Tag, _Condition, #control{tag = Old} = Control) ->
 
 %% @doc Handles a message, if it is about the control component. Returns
 %% `attached' if the message is the result of {@link
-%% inviso_rt_auto:find_control/1} and contains a control component; the latter
-%% gets `Is', the state and status. Returns `over' if the runtime component has
-%% been without a control component for too long. Returns `other' if the message
-%% is about something else.
+%% inviso_rt_auto:find_control/1} and contains the pid of a control component. This
+%% control component is attached, and gets `Is', the state and the status. Returns
+%% `over' if the runtime component has been without a control component for too long.
+%% Returns `other' if the message is about something else.
 -spec handle(term(), {State :: term(), Status :: term()}, control()) ->
           {ok | attached | over, control()} | other.
 handle({'DOWN', Ref, process, Pid, _}, _Is,

@@ -18,9 +18,9 @@
 %%   `tracing'   events go to the destination in the tracerdata
 %%   `idle'      tracing has stopped; the tracerdata still names the logs
 %%
-%% When tracing stops, the patterns stay stored: {@link inviso_tracing} clears
-%% them in the VM and sets them again when tracing begins. So a node that does
-%% not trace has no breakpoints.
+%% When tracing stops, {@link inviso_tracing} clears the patterns in the VM, and
+%% stores them until tracing begins again. So a node that does not trace has no
+%% breakpoints (the VM's marks in code of traced functions).
 %%
 %% The status is `running' or `{suspended, Reason}'. Suspending clears all flags
 %% and all meta patterns, and ends fetches. Other patterns and the logs stay.
@@ -58,8 +58,8 @@
 -define(AUTO_MS, 10000).
 
 -record(rt, {control :: inviso_rt_control:control(),
-             %% `auto': the autostarter, a function before it starts and a process
-             %% while it runs; `booting': the callers that wait for its end
+             %% `auto': the autostarter: first its function, and then, while it
+             %% runs, its process; `booting': the callers that wait for its end
              auto = none :: none | {module(), atom(), [term()]} | pid(),
              booting = [] :: [gen_server:from()],
              guard :: inviso_push:guard(),
@@ -286,8 +286,8 @@ handle_info(Message, #rt{control = Control} = Rt) ->
 happened({'EXIT', Pid, Reason}, #rt{auto = Pid} = Rt) ->
     {noreply, autostarted(Rt#rt{auto = inviso_rt_auto:ended(Pid, Reason)})};
 happened({'GUARD_DOWN', _, process, _, _}, Rt) ->
-    %% Without a guard, no process would clear what this process leaves in the VM
-    %% when it dies.
+    %% Without a guard, no process would clear the settings that this process leaves
+    %% in the VM when it dies.
     {stop, {shutdown, no_guard}, Rt};
 happened({'EXIT', Pid, Reason}, #rt{meta = Pid} = Rt) ->
     Rt1 = left(killed, Rt),

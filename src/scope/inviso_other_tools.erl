@@ -73,9 +73,9 @@ tracer(Who) ->
         _ -> none
     end.
 
-%% Returns true if a process has no trace flags. process_info/2 answers at once if
-%% the process waits and has no pending signals. `erlang:trace_info/2' would
-%% always send the process a signal, so the process would have to run.
+%% Returns true if a process has no trace flags. Calls process_info/2, which answers
+%% at once if the process waits and has no pending signals. `erlang:trace_info/2'
+%% would always send the process a signal, so the process would have to run.
 is_plain(Pid) when is_pid(Pid) -> process_info(Pid, trace) =:= {trace, 0};
 is_plain(_) -> false.
 

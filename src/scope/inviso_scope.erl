@@ -91,8 +91,8 @@ watch(_) -> (implementation()):watch().
 -spec tracer(scope()) -> tracer().
 tracer({_, Tracer}) -> Tracer.
 
-%% @doc Returns what these scopes, and a system tracer, leave in the VM if their owner
-%% is killed.
+%% @doc Returns what the owner of these scopes, and of a system tracer, leaves in the
+%% VM if the owner is killed.
 -spec residue([scope() | none], tracer() | none) -> residue().
 residue(Scopes, System) ->
     [Handle || {{_, Handle}, _} <- Scopes]
@@ -279,10 +279,10 @@ pattern_state({Session, _}, {Kind, MFA, _}) ->
     end.
 
 %% @doc Returns what a counter of a function has counted: the number of calls and
-%% a second value. For `call_time' this is the nanoseconds spent in the calls,
-%% for `call_memory' the words allocated in them. `timeout' means that the engine
-%% does not answer. After a timeout the caller should read no other counters,
-%% because each reading would take as long.
+%% a second value. For `call_time' the second value is the nanoseconds spent in the
+%% calls, for `call_memory' the words allocated in the calls, for `call_count' `none'.
+%% `timeout' means that the engine does not answer. After a timeout the caller should
+%% read no other counters, because each reading would wait as long.
 -spec counter(scope(), counter(), mfa()) ->
           {non_neg_integer(), non_neg_integer() | none} | {error, timeout}.
 counter({Session, _}, Kind, MFA) ->

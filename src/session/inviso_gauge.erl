@@ -3,9 +3,10 @@
 %% node, and of the processes with the highest figures ({@link
 %% inviso_gauge_scan}). A gauge traces nothing.
 %%
-%% A gauge belongs to one client. It answers each request at once. Another
-%% process, the scanner, asks the node's processes for their figures, because a
-%% process answers only when it yields, and the scanner may have to wait for this.
+%% A gauge belongs to one client. The gauge answers each request at once. Another
+%% process, the scanner, asks the node's processes for their figures. A process
+%% answers only when it yields, so the scanner may have to wait, but the gauge never
+%% does.
 %%
 %% A gauge ends if its client asks for that or is silent, if the connection to the
 %% client's node is lost, or if the guard ends. c_src/abi/control.h, section 7,

@@ -48,7 +48,7 @@
 -define(MAX_MAILBOX, 10000).
 -define(MAX_TEXT, 200).
 %% If a process has used at most this many reductions since it was last asked, its
-%% speed counts as 0: to answer the scanner takes a few reductions.
+%% speed counts as 0, because answering the scanner also takes a few reductions.
 -define(IDLE, 10).
 
 %% enum inv_note_name (c_src/abi/event.h).
@@ -118,8 +118,8 @@ tick(Began, S0) ->
     #scanner{before = Before, hot = Hot} = S1,
     Fresh = maps:from_keys(Part, new),
     Again = [P || P <- maps:keys(Before), not is_map_key(P, Fresh)],
-    %% The processes of the last slice gave their memory in the last tick. Only
-    %% those that the last tick reported are asked for it again.
+    %% The processes of the last slice were asked for their memory in the last tick.
+    %% Of these, only the processes that the last tick reported are asked again.
     Whole = maps:merge(Fresh, maps:from_keys(Hot, hot)),
     {Rows, Looked, Left, Cost} =
         looked(Again ++ Part, Began + S1#scanner.tick, Whole, S1),

@@ -28,8 +28,8 @@
 %% enum inv_note (c_src/abi/event.h).
 -define(NOTE_RECORD, 3).
 
-%% For each record, as its name and the names of its fields: the modules that define
-%% it in this way.
+%% The key is a record: its name and the names of its fields. The value is the list of
+%% the modules that define the record in this way.
 -type found() :: #{{Name :: atom(), [Field :: atom()]} => [module()]}.
 %% The records of modules, and how many modules were not read because of a bound.
 -opaque records() :: {found(), non_neg_integer()}.
@@ -109,8 +109,8 @@ field({typed_record_field, Field, _}) -> field(Field);
 field({record_field, _, {atom, _, Name}}) -> Name;
 field({record_field, _, {atom, _, Name}, _}) -> Name.
 
-%% Returns the abstract code of an Erlang module. Fails for an Elixir module: the
-%% structs of Elixir contain the names of their fields.
+%% Returns the abstract code of an Erlang module. Fails for an Elixir module, whose
+%% records are not needed: Elixir has structs, which contain the names of their fields.
 forms(M) ->
     false = lists:prefix("Elixir.", atom_to_list(M)),
     Path = code:which(M),

@@ -12,8 +12,8 @@
 %% so that the session can always answer. c_src/abi/control.h, section 5,
 %% specifies requests and answers.
 %%
-%% A session must always be able to check the node's load. So it answers with
-%% inviso_message:reply/2, which does not suspend it if the buffer of the
+%% A session must always be able to check the node's load. So the session answers with
+%% inviso_message:reply/2, which does not suspend the session if the buffer of the
 %% connection is full.
 %%
 %% A session is a user of the guard ({@link inviso_guard}). The guard's table
@@ -322,11 +322,11 @@ monitoring(#session{plan = Plan, tracer = Tracer, keepers = Keepers} = S) ->
 tick() ->
     erlang:send_after(?TICK_MS, self(), tick).
 
-%% Writes a note before the session answers a request of the command. The note's
-%% time, by the node's clock, is between two times by the command's clock: those
-%% of the request and of the answer (INV_NOTE_CLOCK in c_src/abi/event.h). If the
-%% ring has no room for the note, this request gives no bound for the difference
-%% of the clocks.
+%% Writes a note before the session answers a request of the command. The note has a
+%% time by the node's clock. The command knows, by its own clock, when it sent the
+%% request and when it got the answer, and the note was written between these two
+%% times (INV_NOTE_CLOCK in c_src/abi/event.h). If the ring has no room for the note,
+%% this request gives no bound for the difference of the clocks.
 note_clock(#session{tracer = {inviso_tracer, Handle}, map = #{dry_run := false}},
            Terms) ->
     inviso_tracer:nif_note(Handle, [{?NOTE_CLOCK, Terms}]);
@@ -596,8 +596,9 @@ arm_step(Plan, T, S) ->
     _ = element(1, Result) =:= more andalso erlang:send_after(Ms, self(), arm),
     Result.
 
-%% Checks the patterns of the plan, and sets missing ones again. But if the patterns
-%% begin requests and no more requests may begin, they are not needed any longer.
+%% Checks the patterns of the plan, and sets missing patterns again. But if the
+%% patterns begin requests, and no more requests may begin, does nothing, because the
+%% patterns are no longer needed.
 watched(#session{plan = Plan0, tracing = T0, seq = Seq} = S) ->
     case inviso_session_seq:is_over(Seq) of
         true ->

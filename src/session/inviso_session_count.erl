@@ -149,8 +149,8 @@ note(Asked, {_, Handle}) ->
     _ = noted(Handle, false, Now),
     ok.
 
-%% Returns the note about what is measured. It is written with the counts each time,
-%% because the ring may have had no room for it before.
+%% Returns the note that says what is measured. This note is written each time that
+%% counts are written, because the ring may have had no room for the note before.
 measure(#{'of' := values, expr := Expr}) -> [{?NOTE_MEASURE, [Expr]}];
 measure(_) -> [].
 

@@ -132,10 +132,11 @@ loop(N, S) ->
             loop(N, S)
     end.
 
-%% Records a report, unless it is about this process. A report with a duration is
-%% left out if the duration is longer than the time since the system monitor was
-%% set. If a garbage collection began before that, the VM (at least erts 13.1.5)
-%% does not know when it began, and reports a wrong duration.
+%% Records a report, unless the report is about this process. Leaves out a report
+%% whose duration is longer than the time since the system monitor was set. The
+%% reason: if a garbage collection began before the system monitor was set, the VM (at
+%% least erts 13.1.5) does not know when the collection began, and reports a wrong
+%% duration.
 record(Pid, _, _, _) when Pid =:= self() ->
     ok;
 record(Pid, Event, [{timeout, Ms} | _] = Info, #monitor{since = Since} = S) ->

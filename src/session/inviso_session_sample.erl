@@ -60,16 +60,16 @@
 -define(MAX_NAMED, 20000).
 %% The most notes that nif_note/2 takes.
 -define(MAX_NOTES, 256).
-%% The VM cuts only stacks of at least this many frames.
+%% A stack with fewer frames than this was not cut by the VM.
 -define(DEPTH, 8).
 %% The first estimate of the reductions that a process uses in a nanosecond.
 -define(SPEED, 0.01).
-%% A process that used fewer reductions since the tick before did not run: it only
-%% answered.
+%% If a process used fewer reductions than this since the last tick, it did not run:
+%% it only answered the sampler.
 -define(IDLE, 100).
-%% The highest cost that is counted, in ns, of examining a process, of asking a
+%% The highest costs that are counted, in ns: of examining a process, of asking a
 %% process for its stack, and of writing the notes of a tick. If more time passes,
-%% other threads used it.
+%% the sampler was waiting, and other threads used the CPU.
 -define(MAX_LOOK, 1000).
 -define(ASK, 20000).
 -define(MAX_WRITE, 300000).

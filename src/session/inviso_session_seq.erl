@@ -35,8 +35,8 @@
 %% How long the search for tokens at the end may take.
 -define(SEARCH_MS, 2000).
 
-%% @doc Returns true for a label that sessions use. The bound is due to C nodes,
-%% which can only send labels of 28 bits, with the sign.
+%% @doc Returns true for a label that a session may use. The largest label is chosen
+%% for C nodes, which can send only integers of 28 bits, including the sign.
 -spec is_label(term()) -> boolean().
 is_label(L) -> is_integer(L) andalso L >= 0 andalso L =< 16#7ffffff.
 
@@ -93,9 +93,9 @@ taken(Other) ->
          [inviso_arm_foreign:owner(Other)]).
 
 %% @doc Reads the counts of requests. When no more requests may begin, changes the
-%% patterns that begin requests. The new match specs clear the flags of a token
-%% that a process still has from a request that it began. If calls of a process do
-%% not end, as in a loop of tail calls, changes the patterns so that the VM no
+%% patterns that begin requests. If a process still has a token from a request that
+%% it began, the new match specs clear the flags of this token. If calls of a process
+%% do not end, as in a loop of tail calls, changes the patterns so that the VM no
 %% longer reports the ends of calls.
 -spec look(seq() | none, inviso_tracing:tracing()) ->
           {seq() | none, inviso_tracing:tracing()}.

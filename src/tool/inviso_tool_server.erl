@@ -491,8 +491,9 @@ saved(Path, History) ->
         {error, Why} -> {error, {write_file, Why}}
     end.
 
-%% Returns the autostart data of a node. Before the first session, it contains the
-%% generator arguments that a session would have if it started now.
+%% Returns the autostart data of a node. Before the first session, the data contain
+%% the arguments of the tracerdata generator that a session would have if it started
+%% now.
 autostart_data(Node, Dependency, T) ->
     #tool{conf = #{tdg := {M, F, Own}}, last = Last} = T,
     Args = case Last of

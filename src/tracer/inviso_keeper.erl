@@ -74,8 +74,8 @@ start(Opts) ->
 
 %% Returns all keepers of this node, with the paths of their logs. A tracer that
 %% delivers its events to a process has no log, so its keeper is listed without a
-%% path. A keeper is listed before open/2 returns the tracer, and as long as the
-%% keeper needs code of other modules.
+%% path. The list has a keeper from a time before open/2 returns the tracer until the
+%% keeper needs no more code of other modules.
 -spec all() -> [{pid(), Log :: binary() | none}].
 all() ->
     try inviso_tracer:nif_keepers() of
@@ -144,8 +144,8 @@ remember(Handle, Notes) ->
 flush(Handle) ->
     call(Handle, flush).
 
-%% Starts a flush. The calling process itself waits until it is done, at most `Ms'
-%% milliseconds.
+%% Starts a flush. The calling process itself, and not the keeper, waits until the
+%% flush is done, at most `Ms' milliseconds.
 -spec flush(pos_integer(), non_neg_integer()) -> ok | {error, term()}.
 flush(Handle, Ms) ->
     try inviso_tracer:nif_flush(Handle) of
@@ -399,9 +399,9 @@ open_spooler(Args) ->
     open_port({spawn_executable, spooler()},
               [{args, Args}, exit_status, binary, use_stdio, {cd, "/"}]).
 
-%% Gives the shared memory to the spooler through the socket. If another process
-%% connects first, it is refused, and this function waits again. Errors are caught
-%% because the code may be removed meanwhile.
+%% Gives the shared memory to the spooler through the socket. If another program
+%% connects to the socket first, that program is refused, and this function waits
+%% again. Errors are caught, because inviso's code may be removed meanwhile.
 give(Handle, Deadline) ->
     try inviso_tracer:nif_give(Handle) of
         false -> erlang:monotonic_time(millisecond) < Deadline

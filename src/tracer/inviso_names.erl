@@ -132,8 +132,8 @@ keep(Namer, Notes, Ms) ->
 
 %% Tells the namer about notes that the caller has written into the log. The namer
 %% writes them again whenever it writes the names again, as in each new file of a
-%% log. A NOTE_ENDS replaces the NOTE_ENDS of an earlier call of this function. Any
-%% process may call this.
+%% log. NOTE_ENDS is a setting, so the namer stores only the latest note of this kind.
+%% Any process may call this function.
 -spec remember(pid() | none, [note()]) -> ok.
 remember(none, _) ->
     ok;
@@ -328,9 +328,9 @@ answered(Pid, Name, #names{asked = [Pid | Others]} = S) ->
     end.
 
 %% Handles the asker's answer. A reader of a live log delays the first event of a
-%% process until the log has the process's name, or a note that it has none. A
-%% flight recorder has no such reader, so its namer writes no note about a missing
-%% name.
+%% process until the log has the process's name, or a note that the process has no
+%% name. A flight recorder has no such reader, so the namer of a flight recorder
+%% writes no notes about missing names.
 named(none, _, #names{again = newest} = S) ->
     S;
 named(none, Pid, #names{todo = Todo} = S) ->
@@ -453,7 +453,7 @@ write(Left, #names{handle = Handle, batch = Batch, todo = Todo} = S) ->
     end.
 
 %% Called if the ring is full. After ?MAX_TRIES tries the first note is dropped,
-%% so that this note cannot block the others for ever.
+%% so that this note cannot block the other notes for ever.
 later(#names{tries = Tries} = S) when Tries < ?MAX_TRIES ->
     S#names{tries = Tries + 1};
 later(#names{todo = [_ | Rest]} = S) ->

@@ -375,7 +375,7 @@ largest_term(_Opts) ->
     none.
 
 %% Returns the largest number from Low to High for which Fits returns true. If
-%% there is none, returns Low.
+%% Fits returns true for no number, returns Low.
 largest(Fits, Low, High) when Low < High ->
     Middle = (Low + High + 1) div 2,
     case Fits(Middle) of

@@ -14,10 +14,11 @@
 %%
 %% A process has two counters for the serials of its messages: the last serial
 %% that it has sent or received, and the serial of the last message that it has
-%% received. seq_trace:set_token/1 sets both counters to those of the token. If
-%% the process has sent messages since it had this token, it then uses their
-%% serials a second time, and a reader cannot tell which message caused which. So
-%% restore/1 and from_port/1 never decrease the first counter.
+%% received. seq_trace:set_token/1 sets both counters to the values in the token.
+%% These values can be lower: if the process has sent messages since it had this
+%% token, it would use the serials of these messages a second time. Then a reader
+%% could not tell which message caused which. So restore/1 and from_port/1 never
+%% decrease the first counter.
 -module(inviso_seq).
 
 -export([start/1, stop/1, label/1, label/2, restore/1, to_port/1, from_port/1]).
@@ -201,9 +202,10 @@ token(Info) ->
         error:badarg -> error
     end.
 
-%% Returns the token for the events after the port's answer. In the process that
-%% sent the question to the port, these events have the same cause as the
-%% question. In another process the question is their cause.
+%% Returns the token for the events after the port's answer. If the process that gets
+%% the answer has also sent the question to the port, these events have the same cause
+%% as the question. If another process gets the answer, the question is the cause of
+%% these events.
 taken(Pid, Saved) when Pid =:= self() -> Saved;
 taken(_, {Flags, Label, {_, Last}}) -> {Flags, Label, {Last, Last}}.
 

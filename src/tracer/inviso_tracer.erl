@@ -140,7 +140,8 @@
 %%                (inviso_arm_decide).  Calls that were not recorded, and that
 %%                produced does not count: forgotten: no rule chose the call;
 %%                unkept: the tracer had no memory for the call, or the VM does not
-%%                report its end; unended: the process died before the call ended;
+%%                report its end; unended: the process died, or hibernated, before
+%%                the call ended;
 %%                open: the call has not ended yet.  Recorded calls: without_args:
 %%                the tracer had no memory for the call's arguments
 %% limit_reached  true: the limit is reached, and nothing more is recorded

@@ -19,8 +19,9 @@
 
 -export_type([value/0, counted/0, row/0]).
 
-%% For `call_count' the number of calls. For the other counters the number of calls
-%% and the microseconds (`call_time') or words (`call_memory').
+%% For `call_count' the number of calls. For `call_time' the number of calls, and the
+%% microseconds that they took. For `call_memory' the number of calls, and the words
+%% that they allocated.
 -type value() :: non_neg_integer() | {non_neg_integer(), non_neg_integer()}.
 -type counted() :: {mfa(), inviso_scope:counter(), value()}.
 %% Module, function, arity, number of calls, and the nanoseconds in these calls.
@@ -85,8 +86,8 @@ row({M, F, A} = MFA, Timed, Counted) ->
 time(none) -> -1;
 time(Ns) -> Ns.
 
-%% Reads counters of several kinds. After the first request without an answer it
-%% sends no other to the engine, because each request would wait long.
+%% Reads counters of several kinds. If the engine does not answer a request, sends no
+%% further requests, because each of them would wait long.
 read_kinds(Kinds, T) ->
     try {ok, [{Kind, read(Kind, T)} || Kind <- Kinds]}
     catch throw:{error, _} = E -> E

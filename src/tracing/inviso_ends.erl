@@ -24,10 +24,10 @@ of_spec(_) ->
     none.
 
 %% @doc If only some clauses of a match spec ask for the end of a call, puts a
-%% mark into these clauses. The VM reports the mark with the call: without it, the
-%% tracer could not know at the call whether the end will be reported. A clause
-%% that suppresses the event of the call, but asks for the end, has a mark, too:
-%% with the mark, the VM reports the call. The tracer removes the mark
+%% mark into these clauses. The VM reports the mark with the call. Without the mark,
+%% the tracer would not know, when the call begins, whether its end will be reported.
+%% If a clause suppresses the event of the call but asks for the end, this clause gets
+%% a mark too, so that the VM reports the call. The tracer removes the mark
 %% (c_src/nif/bound.h).
 -spec marked(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
 marked(MS) ->

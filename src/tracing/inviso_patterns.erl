@@ -44,10 +44,10 @@ sorted(Maps) ->
 is_counter(Kind) ->
     lists:member(Kind, [call_count, call_time, call_memory]).
 
-%% @doc Adds a pattern that has been set. Removes older patterns if the new one
-%% replaces them on all their functions. The match spec `false' clears patterns.
-%% It is stored like a pattern if it clears an older pattern on only some of the
-%% older pattern's functions.
+%% @doc Adds a pattern that has been set. Removes an older pattern if the new pattern
+%% replaces it on all functions of the older pattern. A pattern with the match spec
+%% `false' clears older patterns. Such a pattern is stored only if it clears an older
+%% pattern on some, but not all, functions of the older pattern.
 -spec put(kind(), what(), match_spec(), patterns()) -> patterns().
 put(_, _, MS, Ps) when MS =:= restart; MS =:= pause ->
     Ps;

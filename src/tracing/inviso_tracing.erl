@@ -209,9 +209,10 @@ again({Kind, What, MS}, #tracing{scope = Scope}) ->
     inviso_scope:set_pattern(Scope, Kind, What, MS).
 
 %% Before the pattern is set, tells the tracer for which calls the VM will report
-%% the ends. If the tracer's table has no room for a function, there is no bound
-%% for its calls. In this case a note in the log says that from now on the marks of
-%% calls (the VM will report the end) have no meaning.
+%% the ends. If the tracer's table has no room for a function, there is no bound for
+%% the open calls of this function, and its calls get no right mark. (In the log, the
+%% mark of a call says that the VM will report the call's end.) In this case a note in
+%% the log says that marks have no meaning from now on.
 tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
     case inviso_ends:of_spec(MS) of
         none when not Known ->
@@ -301,8 +302,8 @@ flag_each(new, Flags, Workers, #tracing{scope = Scope} = T) ->
 flag_each(Pids, Flags, Workers, #tracing{scope = Scope} = T) ->
     inviso_scope:set_flags_each(Scope, Pids, Flags, own(Workers, T)).
 
-%% @doc Clears all flags of a new process that the owner has spawned: it may have
-%% inherited them.
+%% @doc Clears all flags of a new process that the owner has spawned, because the new
+%% process may have inherited flags.
 -spec leave_out(pid(), tracing()) -> ok.
 leave_out(_, #tracing{scope = none}) ->
     ok;

@@ -4,9 +4,9 @@
 %% the order of the requests.
 %%
 %% A worker of kind `own' runs inviso's code and dies with its owner. A worker of
-%% kind `user' runs functions of the user. Messages and exit signals that a user's
-%% function causes may reach such a worker. It passes them on to the owner, as if
-%% the function had run in the owner.
+%% kind `user' runs functions of the user. Such a worker may get messages and exit
+%% signals that a user's function causes. The worker passes them on to the owner, as
+%% if the function had run in the owner.
 %%
 %% An owner starts its workers before it traces, so that it can exclude them from
 %% tracing.
@@ -88,7 +88,7 @@ init(Owner, Kind) ->
     group_leader(whereis(init), self()),
     process_flag(trap_exit, Kind =:= user),
     %% A function of the user may hang, so this process may outlive its owner.
-    %% stays/1 makes the guard wait for it.
+    %% stays/1 makes the guard wait for this process.
     ok = case Kind of
              user -> inviso_push:stays(worker);
              own -> ok

@@ -58,13 +58,13 @@
 %% code can be removed.
 -callback server_processes() -> [pid()].
 
-%% Monitors the process that provides the sessions. If it dies, its sessions end,
-%% and the caller gets a `DOWN' message with the returned reference. `none' means
-%% that there is no such process, because the VM itself provides the sessions.
+%% Monitors the process that provides the sessions. If this process dies, its
+%% sessions end, and the caller gets a `DOWN' message with the returned reference.
+%% `none' means that there is no such process: the VM itself provides the sessions.
 -callback watch() -> reference() | none.
 
 %% Clears the flags and patterns that the process of watch/0 has left when it was
-%% killed, unless its successor is running.
+%% killed. Does nothing if another process provides sessions in its place.
 -callback server_gone() -> ok.
 
 %% Explains an error reason and says what the user can do instead. Returns
