@@ -47,8 +47,9 @@ static const struct inv_cmd *const commands[] = {
 };
 
 /*
- * The code of these formats may use c_src/sink, but not the other way round
- * (c_src/LAYERS). So the list of formats in c_src/sink cannot name them.
+ * The code of these formats may use c_src/sink, but c_src/sink must not use
+ * this code (c_src/LAYERS). So the list of formats in c_src/sink cannot name
+ * these formats.
  */
 static const struct inv_sink_ops *const formats[] = {
 	&inv_sink_parquet,

@@ -264,7 +264,8 @@ static int give_up(struct inv_sender *s, const struct failure *f,
 			   s->accepted);
 }
 
-/* Sends the request until it is accepted, or fails for good. */
+/* Sends the request again and again, until the collector accepts it, or until
+ * an error is not temporary or lasts too long. */
 static int send_all(struct inv_sender *s, const struct inv_buf *body,
 		    struct failure *f, struct inv_err *err)
 {

@@ -32,7 +32,8 @@
 %% How many rules a tracer can have: a set of rules is this many bits
 %% (c_src/nif/decide.c).
 -define(MAX_RULES, 32).
-%% A bound that is never reached: with it the tracer only counts open calls.
+%% The bound on open calls if the user wants no bound. This bound is never reached, so
+%% the tracer only counts open calls.
 -define(NO_BOUND, 16#ffffffff).
 %% How many bytes the open calls and their arguments may take. The kernel allocates a
 %% page of this memory only when the page is used.

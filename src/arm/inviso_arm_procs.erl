@@ -88,7 +88,7 @@ uncounted(#{flags := Flags, port_flags := PortFlags}) ->
     lists:usort(Flags ++ PortFlags)
         -- [call, arity, set_on_spawn, set_on_link].
 
-%% Returns true if `all' includes ports. This is so if events of ports are traced.
+%% Returns true if `all' includes ports, that is, if events of ports are traced.
 all_ports(#{port_flags := Flags}) -> lists:member(ports, Flags).
 
 %% --- checks before tracing ----------------------------------------------------

@@ -57,7 +57,7 @@ is_seen(M) ->
     noted(?SEEN(M)) =/= 0.
 
 %% @doc Returns the noted counters, which the VM may still have. This server or an
-%% earlier one has set them.
+%% earlier server has set these counters.
 -spec left(where()) -> state().
 left(Where) ->
     Bits = noted(Where),

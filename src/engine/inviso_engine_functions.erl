@@ -178,8 +178,8 @@ since(#functions{on_load = Old, seen = Seen}, #functions{on_load = New} = F0) ->
 %% match specs have to return the caller (the function that makes the call).
 %%
 %% The caller is needed if it is uncertain to which session an event `return_to'
-%% belongs. This is so if several sessions trace local calls, or if some calls are
-%% not reported, for example those of a silent process.
+%% belongs. The session is uncertain if several sessions trace local calls, or if some
+%% calls are not reported, for example the calls of a silent process.
 tell_apart(#functions{modules = Modules, callers = Old} = F0) ->
     Calls = lists:usort(
               [{Slot, Kind}

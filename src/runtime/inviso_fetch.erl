@@ -3,8 +3,8 @@
 %%
 %% On the node that has the files, the runtime component starts a reader of low
 %% priority. On the target node a worker of {@link inviso_logs} asks for one chunk
-%% after the other. It asks for the next chunk only when it has the last one, so that
-%% other messages between the nodes do not wait behind chunks.
+%% after the other. The worker asks for a chunk only when it has the previous chunk, so
+%% that other messages between the nodes do not wait behind chunks.
 %%
 %% Reader and worker monitor each other. If a fetch is cancelled, the worker
 %% removes the files that it has received. If a fetch is interrupted, the worker

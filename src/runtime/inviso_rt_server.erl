@@ -29,7 +29,8 @@
 %%
 %% When the control component ({@link inviso_rt_control}) dies, the runtime
 %% component continues to trace for the time of the option `dependency' (default:
-%% one minute). If no other control component adopts it in this time, it ends.
+%% one minute). If no other control component adopts the runtime component in this
+%% time, the runtime component ends.
 %%
 %% {@link inviso_rt_request} describes the requests to this process.
 -module(inviso_rt_server).

@@ -26,8 +26,9 @@
 
 -type asked() :: #{hz := pos_integer(), waiting := boolean(),
                    most := pos_integer()}.
-%% most: how many processes are asked for their stacks in a tick, at most. It is
-%% a bound for each of three kinds: found running, ran lately, and waiting.
+%% most: how many processes are asked for their stacks in a tick, at most. This
+%% bound applies separately to each of three kinds of processes: those that are found
+%% running, those that ran lately, and those that wait.
 
 %% enum inv_note, inv_sample_flag (c_src/abi/event.h).
 -define(NOTE_NAME, 1).
@@ -42,7 +43,7 @@
 %% Examining processes takes at most 1/BUDGET of the time of all schedulers.
 -define(BUDGET, 100).
 -define(LEAST_SLICE, 20).
-%% ACTIVE_NS: for this time after a process ran, it is examined in each tick.
+%% ACTIVE_NS: a process that ran is examined in each tick for this time afterwards.
 %% MAX_ACTIVE: at most this many processes are examined for this reason.
 -define(ACTIVE_NS, 1000000000).
 -define(MAX_ACTIVE, 500).

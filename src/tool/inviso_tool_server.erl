@@ -95,8 +95,8 @@ wrong_nodes(Nodes) ->
 request({stop, Keep}, _From, #tool{conf = #{keep_nodes := Always}} = T) ->
     Nodes = up(T),
     Kept = [{N, kept(N, T)} || N <- Nodes, lists:member(N, Keep ++ Always)],
-    %% Stops the other runtime components now. Otherwise they would continue for
-    %% some time after the end of this process.
+    %% Stops the other runtime components now. Otherwise they would continue to run
+    %% for some time after the end of this process.
     Stopped = answers(stop_nodes, [N || N <- Nodes,
                                         not lists:keymember(N, 1, Kept)],
                       [], T),
@@ -377,8 +377,8 @@ state(Node, _, #tool{failed = Failed}) ->
         false -> inactive
     end.
 
-%% Returns all nodes that are not down. Like tracing/1 and joined/1, it returns
-%% them in the order of the configuration.
+%% Returns all nodes that are not down, in the order of the configuration. The
+%% results of tracing/1 and joined/1 have the same order.
 up(T) ->
     [N || {N, Status} <- statuses(nodes_of(T), T), Status =/= down].
 

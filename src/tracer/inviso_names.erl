@@ -46,9 +46,9 @@
 %% Names that are written again at the beginning of a file take at most 1/FILE_PART
 %% of the file.
 -define(FILE_PART, 8).
-%% The namer of a flight recorder writes all names again after AGAIN_EVENTS
-%% events. If there are new names, it does so after a time that is first AGAIN_MS
-%% and doubles each time.
+%% The namer of a flight recorder writes all names again after AGAIN_EVENTS events.
+%% It also writes them again some time after it has got a new name. This time is
+%% AGAIN_MS at first, and doubles whenever the names are written again.
 -define(AGAIN_EVENTS, 100000).
 -define(AGAIN_MS, 1000).
 -define(STOP_MS, 1000).
@@ -79,7 +79,7 @@
          repeat :: pos_integer(),
          asker :: pid(),
          %% The processes that the asker has still to ask, in this order, and the
-         %% time at which it began to ask the first of them.
+         %% time at which the asker began to ask the first one.
          asked = [] :: [pid()],
          since = 0 :: integer(),
          todo = [] :: [note()], % notes that are not written yet

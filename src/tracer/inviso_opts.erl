@@ -89,8 +89,8 @@
                     term := pos_integer()}.
 -type part() :: {Count :: non_neg_integer(), Bytes :: non_neg_integer()}.
 %% memory() lists the parts of a tracer's memory: the rings of normal schedulers,
-%% the rings of dirty schedulers, and the large slots. Each part has the number of
-%% its rings or slots and the size of one. `term' is the value of max_term_bytes.
+%% the rings of dirty schedulers, and the large slots. A part() is the number of rings
+%% or slots, and the size of one ring or slot. `term' is the value of max_term_bytes.
 
 -include("inviso_options.hrl").
 
@@ -99,9 +99,9 @@
 -define(MIN_SLOTS, 4).
 -define(MAX_USUAL, 128 * ?MIB).
 -define(MAX_PATH, 4096).
-%% Large slots. MIN_LARGE, MAX_LARGE: their least and greatest number.
-%% USUAL_LARGE: the memory that all of them take by default, unless the least
-%% number needs more. BESIDE_TERM: the bytes that a slot has in addition to the
+%% Large slots. MIN_LARGE, MAX_LARGE: the least and the greatest number of slots.
+%% USUAL_LARGE: the memory that all slots together take by default, unless MIN_LARGE
+%% slots need more. BESIDE_TERM: the bytes that a slot has in addition to the
 %% largest term.
 -define(MIN_LARGE, 2).
 -define(MAX_LARGE, 32).
