@@ -63,9 +63,9 @@ void inv_calls_end(struct inv_calls *calls, struct inv_open_call *call,
 {
 	uint32_t at = (uint32_t)(call - calls->v);
 
-	/* It is unknown how long the removed calls took. But other calls have
+	/* How long the removed calls took is unknown. But other calls have
 	 * ended inside the removed calls. These other calls were inside this
-	 * call, too, so their time is counted. */
+	 * call, too: adds their time to inner_ns. */
 	for (uint32_t i = at + 1; i < calls->n; i++)
 		call->inner_ns = plus(call->inner_ns, calls->v[i].inner_ns);
 	*ended = (struct inv_ended_call){ .call = *call,
@@ -79,7 +79,8 @@ void inv_calls_end(struct inv_calls *calls, struct inv_open_call *call,
 	calls->copies.len = call->copy;
 }
 
-/* The copies of removed calls are kept until a call around them ends. */
+/* The copies of removed calls stay in `copies' until a call around them
+ * ends. */
 uint32_t inv_calls_remove(struct inv_calls *calls, uint64_t mfa, uint64_t item)
 {
 	uint32_t n = 0, gone;

@@ -77,7 +77,8 @@ static int64_t add(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* For i < j: the offset of clock j at times of clock i. */
+/* Requires i < j. Returns how far clock j is ahead of clock i, at times of
+ * clock i. */
 static struct inv_offset *pair(const struct inv_clocks *c, uint32_t i,
 			       uint32_t j)
 {
@@ -172,9 +173,9 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 	    (s->within && !h.received))
 		return 0;
 	other = find(c, &h);
-	/* A message within a node says nothing about clocks. Drop its send
-	 * event if it was kept: a send to an alias does not say on which node
-	 * the receiver is. */
+	/* A message within a node says nothing about clocks. Its send event may
+	 * have been kept, because a send to an alias does not say on which node
+	 * the receiver is. Now it is known: drop the send event. */
 	if (s->within) {
 		if (other)
 			drop(c, other);
@@ -196,8 +197,8 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 
 /* --- questions ------------------------------------------------------------ */
 
-/* Returns the number of a command: numbers of commands follow those of nodes.
- * Returns n_all if there are too many commands. */
+/* Returns the number of a command's clock. These clocks are numbered after the
+ * clocks of the nodes. Returns n_all if there are too many commands. */
 static uint32_t command_at(struct inv_clocks *c, int64_t command)
 {
 	uint32_t i = 0;
@@ -305,7 +306,7 @@ static void find_paths(struct inv_clocks *c, double *width, uint32_t *next)
 	}
 }
 
-/* Sets *to to the offset of clock j at times of clock i. */
+/* Sets *to to how far clock j is ahead of clock i, at times of clock i. */
 static int direct(struct inv_clocks *c, uint32_t i, uint32_t j,
 		  struct inv_offset *to)
 {
@@ -317,9 +318,8 @@ static int direct(struct inv_clocks *c, uint32_t i, uint32_t j,
 }
 
 /*
- * Sets *to to the offset of clock j at times of clock i, if a command has
- * asked both nodes: the offsets from i to the command and from the command to j
- * are added.
+ * Like direct, if a command has asked both nodes: adds the offset from i to the
+ * command and the offset from the command to j.
  */
 static int through(struct inv_clocks *c, uint32_t i, uint32_t command,
 		   uint32_t j, struct inv_offset *to)
@@ -368,8 +368,9 @@ static int make_offset(struct inv_clocks *c, uint32_t i, const uint32_t *next)
 	return rc;
 }
 
-/* Computes the knots of each pair, with which width_of computes the width. Uses
- * a copy of the bounds, because they are needed again. */
+/* Computes the knots of each pair (struct inv_offset_knot), from which width_of
+ * computes the pair's width. Uses a copy of the bounds, because the bounds are
+ * needed again in make_offset. */
 static int measure(struct inv_clocks *c)
 {
 	int rc = 0;

@@ -21,15 +21,15 @@
  * 	if (c.corrects)
  * 		ts = inv_clocks_correct(&c, node, ts);
  *
- * Each node is compared with a reference: the first of the nodes that messages
- * or questions connect with it, directly or through other nodes. If there are
- * several paths to the reference, the path with the narrowest intervals is
- * used. A path can lead through the clock of a command, but never ends there.
- * Clocks that agree with all messages are not corrected.
+ * Each node is compared with a reference node. Nodes that messages or questions
+ * connect, directly or through other nodes, have the same reference: the first
+ * of them. If there are several paths to the reference, the path with the
+ * narrowest intervals is used. A path can lead through the clock of a command,
+ * but never ends there. Clocks that agree with all messages are not corrected.
  */
 #define INV_CLOCKS_NODES 256u
-/* The clocks of at most this many commands are compared with those of the nodes
- * that they asked. */
+/* The clocks of at most this many commands are compared with the clocks of the
+ * nodes that the commands asked. */
 #define INV_CLOCKS_COMMANDS 8u
 
 struct inv_clock_node {
@@ -93,7 +93,7 @@ int inv_clocks_note(struct inv_clocks *c, const struct inv_item *it,
  * added. Returns 0 or INV_ENOMEM. */
 int inv_clocks_solve(struct inv_clocks *c);
 
-/* Returns the node's time as the reference's clock shows it. */
+/* Converts a time of the node's clock to a time of the reference's clock. */
 int64_t inv_clocks_correct(struct inv_clocks *c, uint32_t node, int64_t ts_ns);
 
 /*

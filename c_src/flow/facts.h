@@ -31,9 +31,10 @@ struct inv_call {
 	 * no call is around it: when this call began. */
 	int64_t around_ts_ns;
 	int64_t outermost_ts_ns;
-	/* False: events of the node were lost during the call, or the process
-	 * exited and no return of the function was ever seen. Then the event
-	 * may have ended another call, and all numbers can be wrong. */
+	/* False: the event may have ended another call, so that all numbers can
+	 * be wrong. The reason: events of the node were lost during the call;
+	 * or the process exited, and the call may have returned earlier without
+	 * a return event. */
 	bool certain;
 	/* The node recorded the call only when the call ended. So all these
 	 * facts are from the record of the end, and the beginning of the call
@@ -63,7 +64,8 @@ struct inv_facts {
 	uint64_t item; /* the number of the item in the merge, from 1 */
 	bool open;     /* for a call event: a later event can end the call */
 	const struct inv_mfa *mfa;   /* the function in the event; NULL: none */
-	const struct inv_call *call; /* the call that it ended, or NULL */
+	const struct inv_call *call; /* the call that the event ended, or
+					NULL */
 	const struct inv_gc *gc;     /* the garbage collection that the event
 			 * ended, or NULL */
 	uint32_t depth; /* for a call and the end of a call: how many open

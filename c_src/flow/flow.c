@@ -173,7 +173,7 @@ static const struct inv_node *node_called(const struct inv_flow *f,
  * any entry of one set. */
 #define WAYS 8u
 
-/* How much information would be lost with the entry. */
+/* Returns how much information would be lost if the entry were replaced. */
 static uint32_t worth(const struct inv_flow_function *x)
 {
 	return x->key ? 1 + x->missed + (x->returned ? MISSED_MAX : 0) : 0;
@@ -206,9 +206,9 @@ static uint32_t missed_max(const struct inv_flow_function *x)
 }
 
 /* Remembers that the function has returned. If its returns counted as not
- * traced until now, its latest calls were not added to the open calls. Then
- * older calls of the function that are still open calls do not belong to this
- * return. */
+ * traced until now, its latest calls were not added to the open calls. Then the
+ * function's older calls, which are still in the open calls, do not belong to
+ * this return. */
 static struct inv_flow_function *returns(struct inv_flow *f,
 					 const struct inv_node *node,
 					 uint64_t mfa)
@@ -274,7 +274,7 @@ static int keep(struct inv_flow *f, const struct inv_event *ev,
 	if (rc)
 		out->len = begin;
 	c->has_copy = rc == 0;
-	/* The sink reports invalid terms. */
+	/* An invalid term is no error here: the sink reports it. */
 	return rc == INV_ENOMEM ? rc : 0;
 }
 
@@ -403,7 +403,8 @@ static void set_whole(struct inv_flow *f, const struct inv_item *it,
 	f->facts.depth = w->depth;
 	f->event = w->event;
 	set_event(f);
-	/* The call was never an open call: no sink has shown its beginning. */
+	/* The call was never an open call, so no sink has shown its beginning:
+	 * sinks show the whole call now. */
 	f->facts.whole = f->call.event != NULL;
 	if (inv_unlikely(f->opts.profile) &&
 	    (f->call.mfa || end != INV_CALL_EXIT))
@@ -411,8 +412,8 @@ static void set_whole(struct inv_flow *f, const struct inv_item *it,
 			f, it, p, f->call.mfa ? f->call.mfa : &f->mfa);
 }
 
-/* Handles a call that only the record of its end contains. Adds its duration to
- * inner_ns of the open call around it. */
+/* Handles the end of a call whose beginning has no record of its own. Adds the
+ * call's duration to inner_ns of the open call around it. */
 static void ended_whole(struct inv_flow *f, const struct inv_item *it,
 			struct inv_process *p, enum inv_call_end end)
 {
@@ -558,8 +559,8 @@ static int noted_name(struct inv_flow *f, const struct inv_item *it)
 	return 0;
 }
 
-/* Sets *key to the process of the event. Returns false if the log never
- * contains a name of this process. */
+/* Sets *key to the process of the event. Returns false if the log of the event
+ * cannot contain a note with the name of this process. */
 static bool may_get_name(struct inv_flow *f, const struct inv_item *it,
 			 struct inv_process_key *key)
 {
@@ -619,7 +620,7 @@ static void spawned(struct inv_flow *f, const struct inv_item *it,
 	f->facts.mfa = &f->mfa;
 	inv_buf_reset(&f->text);
 	inv_spawn_name(&f->text, f->cursor, &it->ev, &f->mfa, &w);
-	/* An earlier process, which has ended, had the same pid. */
+	/* If the pid is known, an earlier process had it, which has ended. */
 	p = inv_processes_find(&f->processes, &key);
 	if (p)
 		inv_processes_renew(&f->processes, p);
@@ -643,7 +644,9 @@ static void find_node(struct inv_identity *id, const struct inv_node *node,
 	const struct inv_dict_entry *e;
 
 	if (!tok->node) {
-		/* In the external format each identifier has a node. */
+		/* In the external format each pid and port contains the name of
+		 * its node. In inviso's own encoding node 0 is the recorded
+		 * node. */
 		id->node = tok->len ? (const char *)tok->bytes : node->name;
 		id->node_len = tok->len ? tok->len : strlen(node->name);
 		return;
@@ -873,14 +876,15 @@ static int derive(struct inv_flow *f, struct inv_item *it)
 		return sequential(f, it);
 	if (inv_unlikely(it->ev.ms_result) && begins(f, it))
 		return INV_ENOMEM;
-	/* Only the flow needs the call that the record of its end contains, so
-	 * this call is removed from the event. */
+	/* The record of a call's end can contain facts about the whole call.
+	 * Only the flow needs these facts, so they are removed from the
+	 * event. */
 	if (inv_unlikely(it->ev.whole)) {
 		it->ev.whole = inv_whole_read(&f->whole, f->cursor, &it->ev);
 		if (it->ev.whole)
 			it->ev.len = f->whole.begin;
 	}
-	/* Sinks report invalid terms. */
+	/* An event with invalid terms gets no facts. Sinks report it. */
 	if (it->ev.bare || inv_event_tracee(&it->ev, f->cursor, &tok) ||
 	    !inv_process_key(&key, it->node, &tok) ||
 	    inv_cursor_skip_rest(f->cursor, &tok))
@@ -969,8 +973,8 @@ struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 			 !f->feeds[it->feed].begun) &&
 	    add_feed(f, it))
 		return NULL;
-	/* A process can run in each thread of its node, so each loss of the
-	 * node can be a loss of events of this process. */
+	/* A process can run in any thread of its node. So if any thread of the
+	 * node has lost events, this process may have lost events. */
 	if (inv_unlikely(it->kind == INV_ITEM_LOSS)) {
 		lose(f, it->node);
 		return lose_causes(f, it) ? NULL : it;

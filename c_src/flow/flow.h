@@ -55,7 +55,7 @@ struct inv_flow_feed {
 	 * order: after this note, a note that marks begin is ignored. */
 	bool marks;
 	bool no_marks;
-	bool named; /* its log has notes with names of processes */
+	bool named; /* the feed's log has notes with names of processes */
 };
 
 /* What is known about the returns of a node's function. At most this many
@@ -175,8 +175,8 @@ const struct inv_sampling_sums *inv_flow_sampling(const struct inv_flow *f,
 void inv_flow_show_call(struct inv_flow *f);
 
 /*
- * A process or port as its own node knows it. A pid that one node prints as
- * <8581.88.0> is <0.88.0> on its own node.
+ * A process or port as its own node knows it. For example, the pid <0.88.0> of
+ * a node is printed as <8581.88.0> on another node.
  */
 struct inv_identity {
 	uint8_t kind; /* INV_TOK_PID or INV_TOK_PORT */

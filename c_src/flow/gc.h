@@ -17,7 +17,7 @@ struct inv_open_gc {
 	uint64_t item;	  /* number of the item with its start event */
 };
 
-/* A garbage collection that was ended by an event. */
+/* A garbage collection whose start event and end event were read. */
 struct inv_gc {
 	bool major;
 	int64_t duration_ns;

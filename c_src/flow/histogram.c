@@ -40,7 +40,7 @@ int inv_histogram_set(struct inv_histogram *h, uint64_t block,
 }
 
 /* Extends the lowest and the highest value of h to those of o. A histogram
- * without values has neither. */
+ * without values has no lowest and no highest value. */
 static void add_limits(struct inv_histogram *h, const struct inv_histogram *o)
 {
 	if (!o->n)

@@ -18,7 +18,7 @@
 #include "log/names.h"
 #include "log/utf8.h"
 
-/* A process, and its place in the table. */
+/* A process, and its index in inv_hops.processes. */
 struct inv_hop_entry {
 	struct inv_hop_process process;
 	uint32_t number;
@@ -199,8 +199,8 @@ void inv_hops_free_processes(struct inv_hops *h)
 		free_process(h->processes[i]);
 	for (uint32_t i = 0; i < h->n_nodes; i++)
 		free(h->nodes[i].name);
-	/* inv_hops_grown computes how much memory these arrays have from their
-	 * number of elements, so arrays without elements must be freed. */
+	/* inv_hops_grown derives the allocated size of an array from its number
+	 * of elements. So arrays without elements are freed. */
 	free(h->processes);
 	free(h->nodes);
 	h->processes = NULL;

@@ -45,8 +45,8 @@ void inv_hops_release(struct inv_hops *h)
 
 /* --- arrays --------------------------------------------------------------- */
 
-/* Arrays grow by doubling, so at worst half of their memory is unused: the
- * elements may take half of the bound. */
+/* Arrays grow by doubling, so at worst half of their memory is unused. So the
+ * elements may take only half of the bound. */
 bool inv_hops_full(const struct inv_hops *h)
 {
 	return h->n * sizeof(*h->v) + h->n_events * sizeof(*h->events) +
@@ -167,8 +167,8 @@ static void arrive(struct inv_hops *h, uint32_t i,
 	end_turn(h, i, c->id, p->seq.ts_ns);
 }
 
-/* Handles the receive event of a message. Returns the hop; INV_HOP_NONE: there
- * is no room, or no memory. */
+/* Handles the receive event of a message. Returns the hop; INV_HOP_NONE: the
+ * bound is reached, or memory is exhausted. */
 static uint32_t received(struct inv_hops *h, const struct inv_hop_parts *p,
 			 const struct inv_cause *c)
 {
@@ -201,7 +201,7 @@ static uint32_t received(struct inv_hops *h, const struct inv_hop_parts *p,
 	return h->n - 1;
 }
 
-/* Adds a beginning: an event of a process that has no cause. */
+/* Adds the beginning of a request: an event that has no cause. */
 static uint32_t begin(struct inv_hops *h, const struct inv_hop_parts *p,
 		      const struct inv_cause *c)
 {

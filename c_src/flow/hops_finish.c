@@ -59,7 +59,8 @@ static bool select_roots(struct inv_hops *h)
 	return all;
 }
 
-/* Moves hop i to its place. Parents come before their children. */
+/* Moves hop i to its new index, which is not higher. Hops are moved in the
+ * order of their indices: the parent of hop i was moved before. */
 static void move(struct inv_hops *h, uint32_t i, struct place *places)
 {
 	struct inv_hop *p = &h->v[i];

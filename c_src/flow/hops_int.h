@@ -18,9 +18,8 @@ void *inv_hops_grown(void *v, uint32_t n, size_t size);
 /* Makes `child' the last child of `parent', and the newest hop of its tree. */
 void inv_hops_link(struct inv_hops *h, uint32_t parent, uint32_t child);
 
-/* Sets *number to the number of the process in tok, whose hash is `key'. If
- * there is no room for the process, leaves *number unchanged. Returns 0 or
- * INV_ENOMEM. */
+/* Sets *number to the number of the process in tok, whose hash is `key'. If the
+ * bound is reached, leaves *number unchanged. Returns 0 or INV_ENOMEM. */
 int inv_hops_process(struct inv_hops *h, const struct inv_item *it,
 		     const struct inv_token *tok, uint64_t key,
 		     uint32_t *number);
@@ -46,7 +45,8 @@ int inv__hops_read(struct inv_hops *h, const struct inv_item *it,
  * `from'. */
 size_t inv__hops_end_text(struct inv_hops *h, size_t from);
 
-/* Adds the text of the term that begins with tok. */
+/* Adds the text of the term that begins with tok. Returns the offset of the
+ * text. */
 size_t inv__hops_put_token(struct inv_hops *h, const struct inv_token *tok,
 			   const struct inv_print_opts *o);
 

@@ -98,8 +98,8 @@ static int read_to(struct inv_hops *h, const struct inv_item *it,
 	return 0;
 }
 
-/* Reads the text of the message. The caller keeps only one text for each
- * message: the text in the send event. */
+/* Reads the text of the message. Of the two events of a message, the caller has
+ * only the text in the send event read. */
 static void read_message(struct inv_hops *h, const struct inv_item *it,
 			 struct inv_hop_parts *p,
 			 const struct inv_print_opts *o)

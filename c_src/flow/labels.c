@@ -115,7 +115,7 @@ bool inv_labels_read(struct inv_beginning *b, struct inv_cursor *c,
 	b->process = inv_seq_pid(it, &tok);
 	if (inv_cursor_skip_rest(c, &tok))
 		return false;
-	/* What the event contains. */
+	/* Skip the event's own terms, which are before the value. */
 	for (unsigned i = 0; i < 1u + it->ev.extra; i++)
 		if (inv_cursor_next(c, &tok) || inv_cursor_skip_rest(c, &tok))
 			return false;

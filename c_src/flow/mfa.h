@@ -27,8 +27,8 @@ struct inv_mfa {
 	 * element is already the term after the tuple, because the encoding
 	 * does not mark the end of a tuple. */
 	size_t third;
-	bool is_entry; /* the term is an entry of the dictionary, or an APPLY
-			  of an entry: `third' is the offset after it */
+	bool is_entry; /* the term is an entry of the dictionary, or an APPLY of
+			  an entry; then `third' is the offset after the term */
 	struct inv_dict_function entry;
 	uint64_t hash; /* inv_function_hash of the function */
 	uint8_t converted[2][2 * INV_ATOM_CHARS];
@@ -37,7 +37,7 @@ struct inv_mfa {
 /*
  * Reads the next term of c, which reads ev's terms. Returns 1 if the term is
  * {M,F,Arity} or {M,F,Args}, 0 if it is another term, or an error of
- * inv_cursor_next. Afterwards the cursor is at no certain place in the term.
+ * inv_cursor_next. Afterwards the position of the cursor is undefined.
  * Arguments are read only as far as is needed to count them, so they may be
  * invalid.
  */

@@ -68,7 +68,8 @@ static void thin_out(struct inv_offset *o)
 	}
 }
 
-/* Makes room for a bound. Most pairs of nodes have few messages. */
+/* Makes room for a bound. The first array is small, because most pairs of nodes
+ * have few messages. */
 static int grow(struct inv_offset *o)
 {
 	uint32_t cap = o->cap ? 2 * o->cap : 16;
@@ -200,7 +201,8 @@ static uint32_t find(struct inv_offset *o, int64_t at)
 {
 	uint32_t begin = 0, end = o->n;
 
-	/* Times are mostly asked for in ascending order. */
+	/* Most callers pass times in ascending order: try the knot that was
+	 * found last. */
 	if (o->knots[o->last].at <= at &&
 	    (o->last + 1 == o->n || o->knots[o->last + 1].at > at))
 		return o->last;

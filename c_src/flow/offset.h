@@ -6,15 +6,16 @@
 #include <stdint.h>
 
 /*
- * How far the clock of one node is ahead of the clock of another, as an
- * interval at each time, from messages between both. A message cannot arrive
- * before it was sent: so each message from the first node to the second bounds
- * the offset from above, and each message back bounds it from below.
+ * How far the clock of the second of two nodes is ahead of the clock of the
+ * first: an interval for each time, computed from the messages between the two
+ * nodes. A message cannot arrive before it was sent: so each message from the
+ * first node to the second bounds the offset from above, and each message back
+ * bounds it from below.
  *
- * The bound of a message holds at the time of the message. At other times it
- * is wider, by the most that the clocks can have drifted apart in between
- * (INV_OFFSET_RATE). If two bounds contradict each other nevertheless, a clock
- * was set between them, and the interval begins anew.
+ * The bound of a message holds at the time of the message. At another time the
+ * bound is wider: by the most that the clocks can have drifted apart between
+ * the two times (INV_OFFSET_RATE). If two bounds contradict each other
+ * nevertheless, a clock was set between them, and the interval begins anew.
  *
  * 	inv_offset_add(&o, at, offset, upper);  for each message
  * 	inv_offset_build(&o);
@@ -27,7 +28,7 @@
 /* An unknown lower bound is -INV_OFFSET_NONE, an unknown upper bound
  * INV_OFFSET_NONE. */
 #define INV_OFFSET_NONE (INT64_C(1) << 62)
-/* Times (until the year 2116) and offsets (36 years) beyond these are
+/* Bounds with a later time (in the year 2116) or a larger offset (36 years) are
  * ignored. */
 #define INV_OFFSET_TIME_MAX (INT64_C(1) << 62)
 #define INV_OFFSET_MAX (INT64_C(1) << 60)

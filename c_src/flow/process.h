@@ -102,9 +102,9 @@ struct inv_process *inv_processes_next(const struct inv_processes *ps,
 void inv_process_note_name(struct inv_processes *ps, struct inv_process *p,
 			   const void *text, size_t len,
 			   enum inv_note_name kind, bool early);
-/* inv_process_awaits_name returns true if the process has no name, unless
- * inv_process_set_awaited was called: it says that no name came in time, or
- * that the process has none. */
+/* Returns true if the process has no name, and inv_process_set_awaited was not
+ * called. Call inv_process_set_awaited if no name came in time, or if the
+ * process has none. */
 bool inv_process_awaits_name(const struct inv_process *p);
 void inv_process_set_awaited(struct inv_process *p);
 /* Call this when the process has unregistered its name. */

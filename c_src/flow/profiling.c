@@ -74,8 +74,8 @@ static void add(struct inv_paths *p, struct inv_paths_frame *frame,
 }
 
 /* The process has exited, which ends all its open calls: adds the open calls
- * around f->call to the profile. If only the record of its end contains f->call
- * (decided), f->call is no open call itself. */
+ * around f->call to the profile. If f->call is `decided', its beginning has no
+ * event, and it is not in the open calls itself. */
 static void add_around(struct inv_flow *f, const struct inv_item *it)
 {
 	const struct inv_calls *calls = inv_process_calls(f->exited);
@@ -166,7 +166,7 @@ static bool read_stack(struct inv_flow *f, const struct inv_item *it,
 	return true;
 }
 
-/* Enters a frame for what the process waits for. */
+/* Enters a frame that says what the process waits for. */
 static bool read_other(struct inv_flow *f, const struct inv_item *it,
 		       struct sample *s)
 {
@@ -230,7 +230,7 @@ void inv_profiling_sampling(struct inv_flow *f, const struct inv_item *it)
 			return;
 	s = &f->nodes[it->node->number].sampling;
 	/* Notes of several threads can come out of order. The numbers only
-	 * grow. */
+	 * grow, so the larger number is the later one. */
 	for (unsigned i = 0; i < INV_SAMPLING_N; i++)
 		if (s->v[i] < (uint64_t)v[i])
 			s->v[i] = (uint64_t)v[i];

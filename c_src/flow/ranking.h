@@ -43,7 +43,8 @@ enum inv_rank_by {
 
 struct inv_ranking_opts {
 	bool by_node;	 /* equal keys of different nodes are not added up.
-			    Processes are added up only if `kinds' is set */
+			    Without `by_node' processes of different nodes are
+			    added up only if `kinds' is set */
 	bool nodes_only; /* add up all keys of a node: the result has one
 			    rank for each node */
 	bool kinds;	 /* processes of the same name are added up, such as
@@ -60,7 +61,8 @@ struct inv_rank {
 	 * is no process. */
 	char *name;
 	uint64_t processes; /* if `kinds' is set: how many were added up */
-	uint64_t n; /* events; or calls, with those whose time is unknown */
+	uint64_t n; /* how many events; or how many calls, including calls whose
+		       time is unknown */
 	const struct inv_histogram *times; /* NULL: calls were counted, not
 					      timed */
 	uint64_t quantiles[INV_QUANTILES];

@@ -29,8 +29,9 @@ void inv_requests_init(struct inv_requests *r, size_t memory)
 	memset(r, 0, sizeof(*r));
 	if (!memory)
 		memory = INV_REQUESTS_MEMORY;
-	/* Half of the memory is for sent messages, half for processes. For each
-	 * of them, the hash tables also take 32 or 16 bytes for buckets. */
+	/* Half of the memory is for sent messages, half for processes. The hash
+	 * tables take more memory: 32 bytes for each message, and 16 bytes for
+	 * each process. */
 	r->most_sent = memory / 2 / (sizeof(struct inv_sent) + 32) + 1;
 	r->most_parties = memory / 2 / (sizeof(struct inv_party) + 16) + 2;
 }
@@ -243,8 +244,8 @@ static struct inv_turn *acted(struct inv_requests *r, const struct inv_seq *s,
 			t->changed = s->prev;
 			r->counts.repaired++;
 		}
-		/* If events of the node were lost, a further message with the
-		 * same number can be among them. */
+		/* If events of the node were lost, the receive event of another
+		 * message with an equal serial can be among them. */
 		follow(cause, &t->begin,
 		       !t->missing && !node_of(r, s->from_node).lost);
 		return t;
@@ -291,8 +292,9 @@ static void add_to_turn(struct inv_requests *r, struct inv_party *p,
 	const struct inv_origin o = { cause->cause, cause->request };
 	bool received = s->kind == INV_SEQ_RECEIVE;
 
-	/* If a process sends with a smaller serial than before, it was reset by
-	 * seq_trace:reset_trace(). */
+	/* If a process sends with a smaller serial than before,
+	 * seq_trace:reset_trace() has reset its serial: takes the smaller
+	 * one. */
 	if (!received || s->cur > p->clock)
 		p->clock = s->cur;
 	if (!t) {

@@ -17,7 +17,7 @@
  * one received message to the next. requests_sent.c has the messages that were
  * sent. */
 
-/* The facts about an event that later events need if they follow from it. */
+/* What is remembered of an event, for the later events that follow from it. */
 struct inv_origin {
 	uint64_t shown; /* id of the event, or of its nearest cause that is
 			   shown; 0: none */

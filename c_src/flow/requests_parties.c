@@ -63,9 +63,9 @@ struct inv_turn *inv__turn_add(struct inv_party *p, const struct inv_seq *s,
 }
 
 /*
- * When a process has spawned another process on its own node, the VM takes the
- * tagged form of the serial N as the serial that the parent received last:
- * 16 * N + 15.
+ * If a process spawns another process on its own node, the VM changes the
+ * serial N that the process received last. The new serial is the VM's tagged
+ * form of the integer N: 16 * N + 15.
  */
 #define TAGGED(n) ((n)*16 + 15)
 #define TAGGED_MAX ((UINT64_MAX - 15) / 16)

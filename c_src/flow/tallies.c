@@ -155,8 +155,8 @@ static int set_count(struct inv_tallies *t, struct inv_tallied *k)
 {
 	uint64_t n;
 
-	/* Notes of several threads can come out of order. A count only
-	 * grows. */
+	/* Notes of several threads can come out of order. A count only grows,
+	 * so the larger count is the later one. */
 	if (get(t, &n) && k->n < n)
 		k->n = n;
 	return 0;

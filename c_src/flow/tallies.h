@@ -74,7 +74,8 @@ uint64_t inv_tallies_ms(const struct inv_tallies *t, const char *node);
 /* The sums of the counts of one node, or of all nodes if the node is NULL. */
 struct inv_tallies_sum {
 	uint64_t total;
-	uint64_t others;   /* the counts of keys beyond the bound of the node */
+	uint64_t others;   /* events for whose keys the node's tables had no
+			      room */
 	uint64_t unpaired; /* calls whose time is unknown */
 	uint64_t keyed;	   /* the sum of the counts of all keys; less than total
 			    * - others if counts are missing */
