@@ -30,11 +30,11 @@ static bool read_anchor(struct inv_clock *c, struct inv_anchor *a)
 }
 
 /*
- * Returns by how much the offset between the clocks grew in each ns, while it
- * changed from `from' to `to' in `passed' ns. Returns 0 if the offset jumped.
- * Erlang's clock runs at most 1 % faster or slower, so a change of more than
- * 2 % counts as a jump. One millisecond more is allowed, because anchors can be
- * close to each other.
+ * Returns the drift: by how much the offset between the clocks grew per ns,
+ * while it changed from `from' to `to' in `passed' ns. Returns 0 if the offset
+ * jumped. Erlang's clock runs at most 1 % faster or slower, so a change of more
+ * than 2 % counts as a jump. The limit is 1 ms higher, because anchors are not
+ * exact: if two are close to each other, even a small error is more than 2 %.
  */
 static double slope(uint64_t passed, int64_t from, int64_t to)
 {
@@ -175,8 +175,8 @@ void inv_clock_range(struct inv_clock *c, int64_t from_ns, int64_t until_ns,
 
 	*begin = UINT64_MAX;
 	*end = 0;
-	/* The first segment lies before the first anchor and uses its
-	 * offset. */
+	/* The first segment lies before the first anchor and uses the offset of
+	 * this anchor. */
 	x.end = c->now.mono < MONO_END ? c->now.mono : MONO_END;
 	add_segment(c, &x, from_ns, until_ns, begin, end);
 	while (more) {

@@ -9,13 +9,12 @@
 
 /*
  * Converts the times of a log's events to Erlang's times. The events have times
- * of the monotonic clock. An anchor gives the offset between the clocks at one
- * moment.
- * If two successive anchors have nearly the same offset, the offset between
- * them is interpolated, because Erlang's clock may run up to 1 % faster or
- * slower. Otherwise the clock has jumped, and the new offset is used from the
- * later anchor on. Before the first and after the last anchor, the offset of
- * the nearest anchor is used.
+ * of the machine's monotonic clock. An anchor gives the offsets of Erlang's
+ * clocks from this clock at one moment. If two successive anchors have nearly
+ * the same offset, the offset between them is interpolated, because Erlang's
+ * clock may run up to 1 % faster or slower. Otherwise Erlang's clock has
+ * jumped, and the new offset is used from the later anchor on. Before the first
+ * and after the last anchor, the offset of the nearest anchor is used.
  *
  * The caller must convert times in ascending order, because only two anchors
  * are in memory at a time.
@@ -29,7 +28,8 @@ struct inv_clock {
 	bool more;  /* `next' has an anchor */
 	struct inv_anchor now;
 	struct inv_anchor next;
-	/* The conversion of times from now.mono until before `until'. */
+	/* The next fields convert times from now.mono (inclusive) to `until'
+	 * (exclusive). */
 	uint64_t until;
 	int64_t erl_off; /* at now.mono: Erlang monotonic time minus mono, ns */
 	int64_t sys_off; /* at now.mono: Erlang system time minus mono, in ns */

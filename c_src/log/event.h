@@ -47,8 +47,8 @@ struct inv_event {
 	 * The terms in their order. Packed: the tag's atom (only with
 	 * INV_TAG_OTHER), tracee, payload, extra, ms_result. ETF: tracee, the
 	 * tag's atom, payload, extra, ms_result. In a seq_trace event the label
-	 * takes the place of the tracee, and ETF has no atom. A note has the
-	 * terms that abi/event.h gives for its kind.
+	 * takes the place of the tracee, and in ETF the tag's atom is not among
+	 * the terms. A note has the terms that abi/event.h gives for its kind.
 	 */
 	const uint8_t *terms;
 	size_t len;

@@ -55,8 +55,9 @@ struct inv_feed {
 		      uses an item */
 	/* The log's end is missing, so later events may be missing, too. */
 	bool unended;
-	/* Events are missing; this is known before the first event is read. If
-	 * false, it is not known yet: events may be missing. */
+	/* True: it is known before the first event is read that events are
+	 * missing. False: this is not known; events may be missing
+	 * nevertheless. */
 	bool lossy;
 	/* More bytes may arrive. If false, the next two fields are not used. */
 	bool growing;

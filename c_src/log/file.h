@@ -18,7 +18,7 @@
  * returns. Many cursors can use a file.
  *
  * The survey reads the bodies of TOTALS packets, and the bodies that the scan
- * must verify. log/packet.h reads all other bodies.
+ * (log/scan.h) must verify. log/packet.h reads all other bodies.
  */
 struct inv_log_file {
 	struct inv_source src; /* owned */

@@ -48,8 +48,9 @@ struct inv_reader {
 	const char *name;	     /* the log's name in notices; borrowed */
 	uint64_t created_ns;	     /* when the log was created, Unix time */
 	bool rotated;		     /* the log's first files are missing */
-	uint64_t first_ns;  /* time of the earliest event of the file from which
-			       `take' reads; UINT64_MAX: no events */
+	uint64_t first_ns;  /* time of the earliest event of the file, or of the
+			       arrived bytes, from which `take' reads;
+			       UINT64_MAX: no events */
 	uint64_t before_ns; /* watermark: `take' has supplied all events before
 			       this time; UINT64_MAX: all items may be
 			       returned */

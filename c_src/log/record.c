@@ -114,9 +114,10 @@ int inv_record_next(struct inv_window *w, uint64_t *off, struct inv_notices *ns,
 		uint64_t left = w->src->size - *off;
 
 		inv_window_get(w, *off, left < HEAD + 1 ? left : HEAD + 1);
-		/* Such a large length is probably damage. So a record that is
-		 * too large is accepted only if another record or the end of
-		 * the source follows it. */
+		/* A term larger than INV_RECORD_TERM_MAX is probably damage:
+		 * its length is wrong. So a record with such a term is accepted
+		 * only if another record or the end of the source follows
+		 * it. */
 		if (frame_at(w, *off, f) &&
 		    (!too_large(f) || end_or_frame_at(w, *off + f->len))) {
 			*off += f->len;

@@ -61,9 +61,9 @@ void inv_stream_limit(struct inv_stream *s, const struct inv_range *range)
 	s->range = *range;
 }
 
-/* Returns true if all events of the packet are before the range. The stream
- * never returns an event with a time before s->mono_ns, so s->mono_ns must be
- * before the range, too. */
+/* Returns true if all events of the packet are before the range. An event that
+ * is earlier than s->mono_ns gets the time s->mono_ns, because times never
+ * decrease. So s->mono_ns must be before the range, too. */
 static bool is_before(const struct inv_stream *s,
 		      const struct inv_log_packet *h)
 {
@@ -213,8 +213,8 @@ static bool next_record(struct inv_stream *s)
 	int rc = inv_event_decode(&s->ev, &s->p, s->end, &s->packet.dict,
 				  &s->times);
 
-	/* An event is also invalid if the packet already had all the events
-	 * that its head gives. */
+	/* An event is also invalid if n_events in the packet's head is smaller
+	 * than the number of events in the packet. */
 	if (rc || (!s->left && !s->ev.note)) {
 		skip_invalid(s);
 		return false;

@@ -45,7 +45,7 @@ struct inv_stream {
 	const uint8_t *p; /* next record; NULL: no packet open */
 	const uint8_t *end;
 	struct inv_event_times times;
-	uint32_t left;	/* records of the packet that are not read yet */
+	uint32_t left;	/* events of the packet that were not read yet */
 	bool is_unread; /* the open packet is long, and its event was not
 			   returned yet */
 	bool is_long;	/* the item is the event of a long packet */

@@ -29,9 +29,9 @@ static void give_loss(struct inv_item *it, uint64_t n, unsigned reason)
 	it->lost.reason = reason;
 }
 
-/* If the timestamp of the event is monotonic time, makes a notice, but only one
- * for all files of the feed: times of this file cannot be compared with times
- * of other nodes. */
+/* If the timestamp of the event is monotonic time, makes a notice, because such
+ * times cannot be compared with times of other nodes. Makes only one such
+ * notice for all files of the feed. */
 static void check_kind(struct tracefile *t, const struct inv_source *src)
 {
 	unsigned kind = t->event.ev.ts_kind;

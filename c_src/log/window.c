@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The least and the most bytes that a read of the file reads after the
- * requested bytes. */
+/* A read of the file reads READ_MIN to READ_MAX bytes more than were requested,
+ * if the window has space for them. */
 #define READ_MIN ((size_t)4 * 1024)
 #define READ_MAX ((size_t)256 * 1024)
 

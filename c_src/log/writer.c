@@ -121,8 +121,9 @@ static int allocate(struct inv_log_writer *w, uint64_t len)
 		if (errno == EINTR)
 			continue;
 		if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)
-			return 0; /* continue without spare space; on any other
-				     error the write fails, too */
+			return 0; /* EOPNOTSUPP: continue without spare space;
+				     after any other error the write fails, too,
+				     and reports it */
 		if (step == 0)
 			return -errno;
 		step = 0;
