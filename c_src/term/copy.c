@@ -69,8 +69,8 @@ static int add_entry(struct work *w, uint64_t number)
 }
 
 /*
- * Copies the entry of a node. `printed' is the X of <X.1.0>. If it is 0, the
- * node is the recording node, which has no entry.
+ * Copies the entry of a node. `printed' is the X of <X.1.0>; 0: the recording
+ * node, which has no entry.
  */
 static int add_node(struct work *w, uint64_t printed)
 {

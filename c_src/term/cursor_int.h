@@ -35,7 +35,7 @@ enum inv_pending {
 	INV_PENDING_LAST,
 };
 
-/* Sets *tok to the token of that element of c->function which c->pending says,
+/* Sets *tok to the token of the element of c->function that c->pending names,
  * and sets c->pending to the next element. */
 int inv__function_next(struct inv_cursor *c, struct inv_token *tok);
 

@@ -265,9 +265,9 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok,
 }
 
 /*
- * Reads a CUT, whose kind must match the container f. The CUT says how many
- * elements are missing, but this can be wrong. For a tuple or map it is
- * ignored: how many are missing is computed from the container's size.
+ * Reads a CUT, whose kind must match the container f. The CUT has the number of
+ * missing elements, but this number can be wrong. For a tuple or map the number
+ * is ignored, and computed from the container's size instead.
  */
 static int cut_token(struct inv_cursor *c, struct inv_cursor_frame *f,
 		     struct inv_token *tok)

@@ -55,8 +55,8 @@ static struct inv_dict_entry *add_entry(struct inv_dict *d)
 	uint32_t cap = d->cap ? d->cap : FIRST_CAP;
 
 	if (d->n == d->cap) {
-		/* `cap' cannot overflow, because each entry was parsed from at
-		 * least two bytes. */
+		/* `cap' cannot overflow: it is at most twice the number of
+		 * entries, each of which was parsed from at least two bytes. */
 		while (cap <= d->n)
 			cap *= 2;
 		e = realloc(e, cap * sizeof(*e));

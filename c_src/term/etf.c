@@ -371,8 +371,8 @@ static void count(const struct writer *w, const struct inv_token *tok)
 		o->tailed = true;
 	else
 		o->n++;
-	/* One pair, '...' => '...', stands for all missing pairs of a map. This
-	 * writes the pair's value. */
+	/* One pair, '...' => '...', stands for all missing pairs of a map. The
+	 * CUT itself is written as one '...'; this writes the other. */
 	if (tok->kind == INV_TOK_CUT && o->kind == INV_TOK_MAP) {
 		o->n++;
 		put_hole(w->out);

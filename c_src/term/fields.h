@@ -52,7 +52,7 @@ int inv_fields_add(struct inv_fields *f, const uint8_t *module,
 int inv_fields_read(struct inv_fields *f, struct inv_cursor *c);
 
 /* A fast test before inv_fields_find. If it returns false, no defined record
- * has this tag. If it returns true, a record may have it, or not. */
+ * has this tag. If it returns true, a defined record may have this tag. */
 static inline bool inv_fields_maybe(const struct inv_fields *f,
 				    const uint8_t *tag, size_t len)
 {

@@ -64,8 +64,8 @@ static void binary_string(struct inv_text *s, uint64_t *n)
 
 /* Reads a number in a segment of a binary. The reading makes a term in the
  * heap, which must not overwrite the n bits that were written already. So
- * h->used is meanwhile set to the end of these bits. `used' is its usual
- * value. */
+ * h->used is set to the end of these bits while the number is read, and then to
+ * `used' again. */
 static int64_t segment_number(struct inv_text *s, uint64_t n, size_t used)
 {
 	const uint8_t *from = s->p;
