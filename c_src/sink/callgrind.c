@@ -29,8 +29,9 @@ static void put_name(const struct writer *w, bool *done, const char *key,
 	inv_buf_putc(w->b, '\n');
 }
 
-/* Files and functions have separate numbers. A module is a file. Its number as
- * a file is also the number of one of its functions. */
+/* Files and functions are numbered separately. The file of a function is its
+ * module, and has the same number as the function. So a module with several
+ * functions has several file numbers. */
 static void put_file(const struct writer *w, const char *key,
 		     const struct inv_paths_name *name)
 {

@@ -285,7 +285,8 @@ static void loss(struct inv_sink *s, const struct inv_item *it)
 {
 	struct inv_ctf_stream *st = stream_of(of(s), it->node);
 
-	/* Events that came after a limit of the recording are not a loss. */
+	/* Events that came after a limit of the recording do not count as
+	 * lost. */
 	if (st && it->lost.reason != INV_LOSS_LIMIT)
 		inv_ctf_stream_lose(st, it->ts_ns, it->lost.n, &s->err);
 }

@@ -135,8 +135,9 @@ int inv_ctf_stream_lose(struct inv_ctf_stream *st, int64_t ts_ns, uint64_t n,
 	int rc = 0;
 
 	begin(st, ns);
-	/* Readers find losses by comparing the counters of two packets. So the
-	 * losses must not be in the first packet. */
+	/* Readers find losses by comparing the counters of two packets, so a
+	 * loss in the first packet would not be found. If no packet was written
+	 * yet, write one without the loss first. */
 	if (!st->written)
 		rc = inv_ctf_stream_flush(st, err);
 	begin(st, ns);

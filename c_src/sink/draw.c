@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#define LINES_MAX 24u /* fits a screen of 24 lines with two lines of text */
+#define LINES_MAX 24u /* a histogram has at most this many lines */
 #define BAR 38u	      /* columns of the longest bar */
 #define GAP_MAX 2u    /* more empty lines in a row become one line "..." */
 

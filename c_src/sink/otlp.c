@@ -418,7 +418,8 @@ static void loss(struct inv_sink *s, const struct inv_item *it)
 
 	o->spans.out = s->out;
 	inv_request_sink_loss(s, it);
-	/* The recording had ended. */
+	/* These events came after the end of the recording, so they are no
+	 * loss. */
 	if (it->lost.reason == INV_LOSS_LIMIT)
 		return;
 	trace_is(&span, LOSS, it->node->number, ++o->n_lost);

@@ -2,8 +2,9 @@
 /*
  * A timeline for Perfetto. Each event of the log becomes one event of the
  * timeline. The tag of the log's event becomes the category of the timeline's
- * event or, if this is the end of a slice, its annotation `end'. Events of the
- * timeline that come from no event of the log have neither.
+ * event or, if this is the end of a slice, its annotation `end'. An event of
+ * the timeline that comes from no event of the log has neither a category nor
+ * this annotation.
  *
  * 	call, return_from          the begin and the end of a slice on the track
  * 	                           of the process

@@ -11,9 +11,9 @@
 
 /*
  * Times are nanoseconds since the Unix epoch, and have been corrected for the
- * differences between the clocks of the nodes. All times are times of the first
- * clock. A packet says that the second clock is equal, so that the reader can
- * show dates.
+ * differences between the clocks of the nodes. They are written as times of
+ * CLOCK_BOOTTIME. A packet says that CLOCK_REALTIME has the same time, so that
+ * the reader can show dates.
  */
 #define CLOCK_BOOTTIME 6u
 #define CLOCK_REALTIME 1u

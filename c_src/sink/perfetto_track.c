@@ -119,7 +119,7 @@ void inv__pf_runs(struct inv_perfetto *f, const struct inv_item *it, bool runs)
 	uint64_t track;
 	uint8_t *s;
 
-	/* All dirty schedulers have the number 0. */
+	/* All dirty schedulers have the number 0, so they get no tracks. */
 	if (!n || !it->ev.has_sched || !it->ev.sched ||
 	    it->ev.sched >= SCHEDULERS)
 		return;

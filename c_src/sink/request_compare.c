@@ -2,13 +2,13 @@
 /*
  * The sink that compares two requests: inviso merge --compare.
  *
- * Hops are paired from the beginnings on. The beginnings of both requests are
- * a pair. Below a pair (sink/tree.h), two hops are paired if they go to the
- * same process, or to processes with the same name, and if their messages are
- * of the same kind (sink/shape.h): the first with the first, and so on. If one
- * request has an additional call, the later hops of its process still have the
- * same place in the tree, although they follow from another answer. So they are
- * still paired.
+ * Hops are paired from the beginnings on. The beginnings of both requests are a
+ * pair. Below a pair (sink/tree.h), two hops are paired if they go to the same
+ * process, or to processes with the same name, and if their messages are of the
+ * same kind (sink/shape.h): the first with the first, and so on. If a process
+ * makes an additional call in one request, its later hops follow from another
+ * answer. But they still have the same place in the tree, so they are still
+ * paired.
  */
 #include "sink/formats.h"
 

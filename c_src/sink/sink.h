@@ -40,8 +40,8 @@ enum inv_sink_partition {
 	INV_SINK_BY_HOUR = 2,
 };
 
-/* Options of the text format. The caller may change color and width between two
- * items. */
+/* Options of the text format and, where a comment says so, of other formats and
+ * views. The caller may change color and width between two items. */
 struct inv_sink_opts {
 	int utc;	/* not 0: print times in UTC instead of local time */
 	int color;	/* not 0: print in colours */

@@ -18,7 +18,8 @@
  * endless chain of messages. */
 #define ABOVE_MAX 1000
 
-/* Returns the nearest hop above hop i with the same process, or i. */
+/* Returns the nearest hop above hop i with the same process, or i if there is
+ * none. */
 static uint32_t find_anchor(const struct inv_tree *t, uint32_t i)
 {
 	uint32_t at = t->lines[i].belongs;
@@ -128,7 +129,8 @@ void inv_tree_release(struct inv_tree *t)
 
 /* --- text ----------------------------------------------------------------- */
 
-/* A deeper hop has the number of its level, and not the drawn branches. */
+/* If a hop is deeper than this, the number of its level is printed instead of
+ * the drawn branches. */
 #define LEVELS_MAX 10u
 
 #define PLAIN "\033[0m"
