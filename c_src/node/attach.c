@@ -364,7 +364,8 @@ static void ask_files(const struct step *s, size_t i)
 				    files->v[f]));
 		return;
 	}
-	/* Without the option `tracer', no files were sent. */
+	/* Without the option `tracer', the guard needs no files, and no request
+	 * `ready'. */
 	if (!s->opts->tracer)
 		return;
 	inv_put_atom(&e, "ready");

@@ -46,8 +46,8 @@ struct inv_attach {
 	struct inv_err err;
 	struct inv_survey survey;
 	erlang_pid guard;
-	/* Inviso's code stays loaded for 3 seconds after the guard has ended
-	 * (abi/control.h). Known since the node was attached. */
+	/* True: inviso's code stays loaded for 3 seconds after the guard has
+	 * ended (abi/control.h). Set when the command attaches to the node. */
 	bool stays;
 	char dir[1024]; /* the private directory on the node; "":
 				    none */

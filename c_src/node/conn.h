@@ -18,14 +18,14 @@ struct inv_tls;
  *
  * Each connection has a thread, and only that thread uses the socket. The
  * thread connects, answers the node's ticks even while other threads are busy,
- * sends queued requests, and puts items into the inbox. Each thread may call
- * the functions below. Of these, only inv_conn_close waits for the node, for a
- * bounded time.
+ * sends queued requests, and puts items into the inbox. Any thread of the
+ * program may call the functions below. Of these functions, only inv_conn_close
+ * waits for the node, for a bounded time.
  *
  * In brackets: the item that the inbox gets (node/inbox.h).
  *
  * open ──► connecting ──► up (CONNECTED) ──► lost (LOST) ──► close
- *                └───────────── (LOST) ────────────┘
+ * └───────────── (LOST) ────────────┘
  *
  * To connect to several nodes at the same time, open all connections before
  * taking items from the inbox.

@@ -24,8 +24,8 @@ struct inv_request {
 	uint64_t tag;
 	int64_t until; /* deadline, compared with inv_mono_ms */
 	int ms;
-	/* True: the connection's thread itself has sent the request, to ask for
-	 * the node's tick time. */
+	/* True: the connection's thread itself has sent the request, which asks
+	 * for the node's tick time. */
 	bool own;
 	struct inv_dest to;
 	char name[];

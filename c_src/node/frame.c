@@ -19,8 +19,8 @@ enum control {
 	OP_SEND_SENDER_TT = 23,
 };
 
-/* Returns true if the control tuple is that of a message to a pid. In those
- * with a token, the token is the last element. */
+/* Returns true if the control tuple is that of a message to a pid. A tuple with
+ * a token has one more element: the token, which is last. */
 static bool is_send(int64_t op, uint32_t arity)
 {
 	switch (op) {

@@ -111,8 +111,8 @@ static size_t send_hello(struct talk *t, const char *bytes, size_t n, int *r,
 
 /*
  * Reads why the node ended TLS. If a node refuses a certificate in TLS 1.3, it
- * sends an alert after the handshake and closes the connection. Sending can
- * then fail before the alert was read.
+ * sends an alert after the handshake and closes the connection. Then a send of
+ * the command can fail before the command has read the alert.
  */
 static void read_alert(struct talk *t)
 {
@@ -260,7 +260,7 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
  */
 #define NAMES 64
 #define NAMES_MAX 65536
-#define NAMES_GROW 4 /* how many more names in use double the limit */
+#define NAMES_GROW 4 /* the limit doubles for every 4 names that are in use */
 #define NAME_MS 100  /* the number increases by 1 every 100 ms */
 #define NAME_STEP 17 /* added to the number if a name is in use */
 #define CONN_STEP 29 /* added for each connection of this command */

@@ -10,7 +10,7 @@
 
 /*
  * A queue of items from all connections of a program, with a descriptor for
- * poll(2). The threads of the connections add items; each thread can take them.
+ * poll(2). The threads of the connections add items; any thread can take items.
  */
 struct inv_conn;
 struct inv_inbox;

@@ -9,9 +9,9 @@
 #include "node/ask.h"
 #include "term/print.h"
 
-/* If the system clock advances during a request by at most this many
- * nanoseconds more or less than the monotonic clock, the system clock was only
- * slewed, not set. */
+/* Between a request and its answer, the system clock may advance by this many
+ * nanoseconds more or less than the monotonic clock. Then the system clock was
+ * only slewed, not set. */
 #define CLOCK_SET_NS 100000u
 
 /* --- asking --------------------------------------------------------------- */
