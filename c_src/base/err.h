@@ -19,7 +19,7 @@ enum inv_code {
 	INV_EVERSION = -5,	/* written by a newer version */
 	INV_EDAMAGED = -6,	/* invalid bytes */
 	INV_ETRUNCATED = -7,	/* the data ends too early */
-	INV_EFULL = -9,		/* the ring has no free packet */
+	INV_EFULL = -9,		/* no free space, in a ring or in a queue */
 	INV_ETOOBIG = -10,	/* exceeds a limit of inviso */
 	INV_EBUSY = -11,	/* in use by another process */
 	INV_ETIME = -12,	/* the deadline has passed */

@@ -25,7 +25,7 @@ struct inv_tls;
  * In brackets: the item that the inbox gets (node/inbox.h).
  *
  * open ──► connecting ──► up (CONNECTED) ──► lost (LOST) ──► close
- * └───────────── (LOST) ────────────┘
+ *                └───────────── (LOST) ────────────┘
  *
  * To connect to several nodes at the same time, open all connections before
  * taking items from the inbox.

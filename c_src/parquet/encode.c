@@ -75,8 +75,8 @@ void inv_encode_rle(struct inv_buf *out, const uint32_t *v, size_t n,
 
 		while (at + run < n && v[at + run] == v[at])
 			run++;
-		/* A run can follow only a full group of 8 packed numbers, so
-		 * first its numbers fill the group. */
+		/* A run can follow only a full group of 8 packed numbers. So
+		 * first the numbers of the run fill the group. */
 		if ((at - from) % 8) {
 			size_t fill = 8 - (at - from) % 8;
 

@@ -69,8 +69,9 @@ int inv_query_open(sqlite3 **db, const char *path, struct inv_err *err)
 
 /*
  * Refuses statements that reach other files, or change settings. Statements
- * that change the database are not refused here but by inv_query_run, because
- * even functions that only read, such as pragma_table_info, declare tables.
+ * that change the database are not refused here but by inv_query_run. Here,
+ * functions that only read would be refused, too: pragma_table_info, for
+ * example, declares a table.
  */
 static int authorize(void *arg, int action, const char *a, const char *b,
 		     const char *c, const char *d)
@@ -85,9 +86,10 @@ static int authorize(void *arg, int action, const char *a, const char *b,
 	case SQLITE_FUNCTION:
 		return strcmp(b, "load_extension") ? SQLITE_OK : SQLITE_DENY;
 	case SQLITE_PRAGMA:
-		/* Allows pragmas that only read: some with an argument, such
-		 * as table_info(calls), and all without one. A pragma with a
-		 * value sets an option. */
+		/* Allows pragmas that only read: all pragmas without an
+		 * argument, and some with an argument, such as
+		 * table_info(calls). Other pragmas with an argument set an
+		 * option. */
 		return !b || strstr(a, "_info") || strstr(a, "_list") ||
 				       strstr(a, "_xinfo") ?
 			       SQLITE_OK :

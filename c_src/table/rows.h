@@ -25,11 +25,12 @@
  * 	inv_rows_release(&r);
  *
  * Events and losses are numbered, from 1, in the order of the merge. A row is
- * written when all its values are known: the row of a call when the call has
- * ended, the row of a message when it was received, the row of a process when
- * it has exited, and all other rows at the end. Until then the rows are in
- * memory. If the rows of a table take more than INV_ROWS_MEMORY, its oldest
- * rows are written incomplete, and counted.
+ * written when all its values are known: the row of an event, a garbage
+ * collection or a loss at once, the row of a call when the call has ended, the
+ * row of a message when it was received, the row of a process when it has
+ * exited, and all other rows at the end. Until then the rows are in memory. If
+ * the rows of a table take more than INV_ROWS_MEMORY, its oldest rows are
+ * written incomplete, and counted.
  */
 #define INV_ROWS_MEMORY ((size_t)128 << 20)
 

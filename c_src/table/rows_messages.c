@@ -185,8 +185,8 @@ static struct inv_row *find(const struct inv_rows *r, const struct inv_seen *s)
 }
 
 /* Returns true if the message and the receive event have the same sender. If
- * not, the cause of the receive event is not the event that sent its
- * message. */
+ * not, the cause of the receive event is not the send event of its message, but
+ * an earlier event. */
 static bool is_from(const struct inv_rows *r, const struct inv_row *held,
 		    const struct inv_seen *s)
 {

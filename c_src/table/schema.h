@@ -18,8 +18,8 @@ enum inv_column_kind {
 	INV_COLUMN_BOOL,
 	INV_COLUMN_WORD, /* one of a few texts */
 	INV_COLUMN_TEXT,
-	/* Three columns, node, pid and name. The name of this entry is the
-	 * prefix of the three names. */
+	/* Three columns, node, pid and name. The name of this column in the
+	 * schema is the prefix of the three names. */
 	INV_COLUMN_PROCESS,
 	/* Four columns: module, function, arity and mfa. */
 	INV_COLUMN_FUNCTION,

@@ -78,7 +78,8 @@ uint32_t inv_words_add(struct inv_words *w, const void *p, size_t len)
 	slot = slot_of(w, p, len);
 	if (*slot)
 		return *slot;
-	/* The memory of an empty buffer is NULL. */
+	/* Reserve memory even if the text is empty, so that inv_words_text
+	 * never returns NULL. */
 	inv_buf_reserve(&w->texts, len + 1);
 	inv_buf_put(&w->texts, p, len);
 	if (w->texts.error) {

@@ -15,8 +15,8 @@
 struct inv_words {
 	/* private */
 	struct inv_buf texts;
-	size_t *ends; /* of text i in `texts'; text i begins at the end of
-			 i - 1 */
+	size_t *ends; /* ends[i]: where text i ends in `texts'; text i begins
+			 where text i - 1 ends */
 	uint32_t n;
 	uint32_t cap;
 	uint32_t *slots; /* hash table of numbers */
