@@ -95,8 +95,8 @@ uint32_t inv_calls_remove(struct inv_calls *calls, uint64_t mfa, uint64_t item)
 	return gone;
 }
 
-/* Removes the outer half of the calls, and frees unused memory: otherwise the
- * arrays would double each time they are full. */
+/* Removes the outer half of the calls. Also frees unused memory, because
+ * inv_calls_size counts it. */
 uint32_t inv_calls_halve(struct inv_calls *calls)
 {
 	uint32_t gone = calls->n - calls->n / 2;

@@ -34,15 +34,15 @@
 
 struct inv_clock_node {
 	char *name;	    /* NULL: the node had no event */
-	uint32_t reference; /* number of the node to whose clock this node's
+	uint32_t reference; /* number of the node with whose clock this node's
 			       clock is compared */
 	/* the next node on the path to the reference; the reference has its
 	 * own number here */
 	uint32_t next;
 	struct inv_offset offset; /* how far the clock of `next' is ahead of
 				     this node's clock */
-	bool agrees;		  /* 0 is in the interval at all times: the two
-				     clocks agree */
+	bool agrees;		  /* at all times 0 is in the interval of the
+				     offset: the two clocks agree */
 	int64_t first_ns;
 	int64_t last_ns;
 	struct {

@@ -169,8 +169,8 @@ static const struct inv_node *node_called(const struct inv_flow *f,
 
 /* --- functions whose calls never return ----------------------------------- */
 
-/* The table of functions has sets with this many entries. A function can be in
- * any entry of one set. */
+/* The table of functions consists of sets of this many entries. The key of a
+ * function determines its set. In this set, the function can have any entry. */
 #define WAYS 8u
 
 /* Returns how much information would be lost if the entry were replaced. */
@@ -237,7 +237,7 @@ static bool never_returns(struct inv_flow *f, const struct inv_node *node,
 }
 
 /* The calls that were still open inside an ended call have ended without a
- * return: counts that for their functions. */
+ * return: increments `missed' of their functions. */
 static void learn(struct inv_flow *f, const struct inv_node *node,
 		  const struct inv_calls *calls,
 		  const struct inv_ended_call *ended)
@@ -620,7 +620,8 @@ static void spawned(struct inv_flow *f, const struct inv_item *it,
 	f->facts.mfa = &f->mfa;
 	inv_buf_reset(&f->text);
 	inv_spawn_name(&f->text, f->cursor, &it->ev, &f->mfa, &w);
-	/* If the pid is known, an earlier process had it, which has ended. */
+	/* If the table has this pid, it is the pid of an earlier process, which
+	 * has ended. */
 	p = inv_processes_find(&f->processes, &key);
 	if (p)
 		inv_processes_renew(&f->processes, p);

@@ -55,7 +55,8 @@ struct inv_hop {
 			 * for a beginning: that nothing caused it */
 	bool crosses;	/* a message from one node to another */
 	bool selected;	/* a filter selects at least one of the hop's events;
-			 * inv_hops_finish removes other hops */
+			 * inv_hops_finish removes hops that are not selected,
+			 * except roots */
 	/* inv_hops_finish sets the fields from here to critical_ns. */
 	bool critical;	     /* the hop is on the critical path of its
 				request */

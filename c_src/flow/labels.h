@@ -27,10 +27,11 @@ struct inv_label;
 
 struct inv_labels {
 	/* private */
-	struct inv_label *begun;    /* of requests without a seq_trace event
-				       so far, by process */
-	struct inv_label *requests; /* of other requests, by number; sorted by
-				       their last event, the oldest first */
+	struct inv_label *begun;    /* labels of requests without a seq_trace
+				       event so far, found by process */
+	struct inv_label *requests; /* labels of other requests, found by
+				       number; sorted by their last event, the
+				       oldest first */
 };
 
 /*

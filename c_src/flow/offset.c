@@ -46,8 +46,8 @@ static void thin_out(struct inv_offset *o)
 		for (uint32_t i = 0; i < o->n_bounds; i++) {
 			const struct inv_offset_bound b = o->bounds[i];
 
-			/* The width is a small part of all times, so this
-			 * cannot overflow. */
+			/* The width is a small part of the range of all times,
+			 * so this cannot overflow. */
 			if (b.at >= end) {
 				end = b.at + (int64_t)o->width;
 				best[0] = best[1] = NULL;

@@ -94,7 +94,8 @@ void inv_offset_at(struct inv_offset *o, int64_t at, int64_t *low,
  * returns 0 if 0 is in the interval, and otherwise this bound. */
 int64_t inv_offset_middle(int64_t low, int64_t high);
 
-/* Returns true if 0 is in the interval at all times: the clocks agree. */
+/* Returns true if at all times 0 is in the interval of the offset: then the
+ * clocks agree. */
 bool inv_offset_agrees(const struct inv_offset *o);
 
 /* Returns the average width of the interval; INV_OFFSET_NONE: it has no upper

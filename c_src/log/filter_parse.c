@@ -116,7 +116,7 @@ static bool is_wild(const char *name)
 /* `part' is the text after the last dot of an Elixir name, n characters.
  * Returns true if this part belongs to the module's name. That is so if it
  * begins with an upper-case letter (Worker). It is also so if it begins with *
- * and the text ends after it, that is, without an arity. */
+ * and no arity follows it. */
 static bool is_module_part(const char *part, size_t n)
 {
 	return is_upper(*part) || (*part == '*' && !part[n]);

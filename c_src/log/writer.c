@@ -65,8 +65,8 @@ int inv_log_writer_open(struct inv_log_writer *w, int fd, uint64_t off,
 	struct stat st;
 	int r;
 
-	inv_log_writer_close(w); /* closed first, because fd may be the same
-				    file */
+	inv_log_writer_close(w); /* close first: closing truncates the old file,
+				    and fd may be the same file */
 	if (fstat(fd, &st) < 0)
 		r = inv_err_sys(err, errno, "fstat");
 	else if (!S_ISREG(st.st_mode))

@@ -55,7 +55,7 @@ void inv_parquet_column_release(struct inv_parquet_column *c);
  * These functions add the column's values of the next rows. They return 0 or
  * INV_ENOMEM.
  *
- * Adds NULL for n rows.
+ * inv_parquet_column_nulls adds NULL for n rows.
  */
 int inv_parquet_column_nulls(struct inv_parquet_column *c, size_t n);
 /* Adds the values of n rows. levels[i] is 1, or 0 if value i is NULL. levels

@@ -18,9 +18,10 @@
 struct writer {
 	struct inv_report *r;
 	struct inv_json *j;
-	uint32_t *places; /* places[i] is the place of lane i, from 1; 0: the
-			     lane is left out */
-	uint32_t *names;  /* names[i] is the place of function i, from 1 */
+	uint32_t *places; /* places[i]: position of lane i in the page's list of
+			     lanes, from 1; 0: the lane is left out */
+	uint32_t *names;  /* names[i]: position of function i in the page's list
+			     of names, from 1; 0: not in the list yet */
 	uint32_t n_names;
 };
 

@@ -99,8 +99,9 @@ static void time_cell(struct writer *w, bool known, uint64_t ns)
 		inv_columns_text(&w->c, "-");
 }
 
-/* Seconds since the first event. The time is negative if a call began before:
- * calls that `-> slow(T)' or `-> failed' picks have one event, at their ends. */
+/* Seconds since the first event. The time is negative if a call began before
+ * the first event. This is possible, because a call that is picked by `->
+ * slow(T)' or `-> failed' has only one event, at its end. */
 static void at_cell(struct writer *w, int64_t ts_ns)
 {
 	bool before = ts_ns < w->r->begin_ns;

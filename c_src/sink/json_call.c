@@ -358,8 +358,8 @@ int inv_json_call(struct inv_json_sink *j, const struct inv_item *it)
 	if (!rc && (call || it->ev.tag == INV_TAG_RETURN_FROM ||
 		    it->ev.tag == INV_TAG_EXCEPTION_FROM))
 		rc = end(j, it);
-	/* If the call is printed as a separate entry, the value is in that
-	 * entry. */
+	/* The value is a part of the call's beginning. If the beginning has an
+	 * object of its own, that object has the value. */
 	if (!rc && begun && it->facts->whole && begun->ms_result)
 		rc = result(j, call);
 	if (!rc && call)

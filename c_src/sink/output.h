@@ -54,9 +54,9 @@ int inv_output_path(struct inv_output *o, const char *path, bool directory,
 int inv_output_flush_if_full(struct inv_output *o, struct inv_err *err);
 
 /*
- * If complete is true, writes out the buffer and gives the file its final
- * name. Otherwise deletes the file. Then an older file with the final name is
- * not changed.
+ * If complete is true, writes out the buffer and gives the file its final name.
+ * Otherwise deletes the new file, and does not change an older file with the
+ * final name.
  */
 int inv_output_close(struct inv_output *o, bool complete, struct inv_err *err);
 

@@ -210,9 +210,9 @@ static void bind_row(struct inv_inserts *s, enum inv_table_id table,
 			bind_cell(s, stmt, at + (int)i, b, &cells[i]);
 			*bound |= bit;
 		} else if (*bound & bit) {
-			/* Binds NULL only if the parameter has another value
-			 * from an earlier row, because most cells are NULL in
-			 * all rows. */
+			/* Binds NULL only if the parameter still has a value
+			 * from an earlier row. Most cells are NULL in all rows,
+			 * so most parameters are NULL already. */
 			sqlite3_bind_null(stmt, at + (int)i);
 			*bound &= ~bit;
 		}

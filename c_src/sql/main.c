@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The helper program for SQLite: `inviso sql', and `inviso merge' with one more
- * format. */
+/* The helper program inviso_sql: `inviso sql', and `inviso merge' with the
+ * formats sqlite and parquet. */
 #include <sqlite3.h>
 #include <stddef.h>
 

@@ -203,9 +203,9 @@ static int new_float_token(struct inv_cursor *c, struct inv_token *tok)
 	return isfinite(tok->f) ? 0 : inv__cursor_fail(c, INV_EDAMAGED);
 }
 
-/* Parses an exponent, up to the end of the text. Does not use strtol: compiled
- * with a newer libc, it refers to a symbol that older releases of libc do not
- * have. */
+/* Parses an exponent, up to the end of the text. Does not use strtol: if the
+ * code is compiled with a newer libc, strtol becomes a symbol that older
+ * releases of libc do not have. */
 static bool read_exponent(const char *text, long *v)
 {
 	bool negative = *text == '-';
