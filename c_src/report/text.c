@@ -100,8 +100,8 @@ static void time_cell(struct writer *w, bool known, uint64_t ns)
 }
 
 /* Seconds since the first event. The time is negative if a call began before
- * the first event. This is possible, because a call that is picked by `->
- * slow(T)' or `-> failed' has only one event, at its end. */
+ * the first event. This is possible, because a call that an action slow(T) or
+ * failed picks has only one event, at its end. */
 static void at_cell(struct writer *w, int64_t ts_ns)
 {
 	bool before = ts_ns < w->r->begin_ns;
