@@ -80,23 +80,27 @@ $(CT_DIR)/%.so: $(BUILD)/pic/test/nif/%.o $(call pics_of,nif) $(FLAGS_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(link) -shared -lgmp -lm
 
-.PHONY: unit-programs stress-programs fuzz-programs ct-beams check soak bench bench-real fuzz matrix cover
+.PHONY: unit-programs stress-programs fuzz-programs ct-beams check sanitize soak bench bench-real fuzz matrix cover
 unit-programs: $(UNIT_TESTS)
 stress-programs: $(STRESS_TESTS)
 fuzz-programs: $(FUZZ_REPLAYS)
 ct-beams: $(CT_BEAMS) $(CT_DATA) $(CT_TOOLS) $(CT_NIFS)
 
-check:				## install what is missing, build, run all tests; last line: N passed, N failed
+check:				## install what is missing, build, run the tests; last line: N passed, N failed
 	@tools/deps.sh check
 	@$(MAKE) -k all || :
 	@test/run
+
+sanitize:			## run unit tests, fuzz inputs and suites under ASan and UBSan, stress programs under TSan
+	@tools/deps.sh check
+	@test/run $(or $(ONLY),unit-asan fuzz ct-asan stress-tsan)
 
 #: TIME=3600 SEED=7   with `make soak`: the duration in seconds; the seed of random tests
 soak:				## run floods, kills, random runs, ASan and TSan for TIME seconds (300)
 	@tools/deps.sh soak
 	@$(if $(TIME),TIME='$(TIME)') $(if $(SEED),SEED='$(SEED)') test/soak
 
-#: JOBS=N   with `make check`, `make soak`: how many tests run at a time
+#: JOBS=N   with `make check`, `make sanitize`, `make soak`: how many tests run at a time
 #: ONLY='unit:ring ct:inviso_SUITE'   with `make check`: only these groups or tests (test/run --help)
 bench: all			## run the benchmarks, print the table, write build/bench.json
 	@if test -x bench/run; then exec bench/run; else echo 'bench/run is not there' >&2; exit 1; fi
