@@ -129,8 +129,8 @@ value_and_end() -> [{Head, Guards, Body ++ [{exception_trace}]}
                     || {Head, Guards, Body} <- value()].
 
 %%---------------------------------------------------------------------------
-%% A condition on calls: in the function's match spec, which the VM runs, and in
-%% the tracer's filter
+%% The time of a call with a condition: once in the function's match spec, which
+%% the VM evaluates, and once in the tracer's filter
 
 filter_rows(Work) ->
     progress("filter in the node"),
@@ -164,8 +164,8 @@ of_spec({ours, Guard}, Work) ->
 log(Kind, {Operator, _, _}) ->
     lists:concat([Kind, Operator, ".log"]).
 
-%% Opens a tracer that counts or times calls. Begin sets what is counted. If Ends is true, the
-%% tracer pairs calls with their ends.
+%% Opens a tracer that counts or times calls. The function Begin tells the tracer what to count. If
+%% Ends is true, the tracer pairs calls with their ends.
 aggregating(Name, Work, Ends, Begin) ->
     {ok, {M, S} = T} = inviso_tracer:open(filename:join(Work, Name), #{replace => true}),
     Processes = erlang:system_info(process_limit),
@@ -332,7 +332,7 @@ work(N, Acc) ->
     work(N - 1, [N rem 7]).
 
 %%---------------------------------------------------------------------------
-%% The work of a busy node whose stacks are sampled
+%% How much work a busy node does while the stacks of its processes are sampled
 
 flame_rows(Work) ->
     progress("stacks"),
@@ -472,8 +472,8 @@ flood_rows(Work) ->
          "MiB", "rings", Rings / 1048576),
      row("flood: events recorded", Recorded, "events", "offered", Produced)].
 
-%% Samples the resident memory until all processes have ended. Returns the largest value. The memory
-%% of the rings is resident from the start and is included.
+%% Samples this node's resident memory until each of the processes has sent `done'. Returns the
+%% largest value. It includes the memory of the rings, which is resident from the start.
 watch([], Peak) -> Peak;
 watch([Pid | Rest], Peak) ->
     receive {Pid, done} -> watch(Rest, max(Peak, rss()))
@@ -546,8 +546,8 @@ merge_rates(Run, Work, Merger) ->
     {Ours, median([dbg_rate(Port, Small, Work) || _ <- [1, 2, 3]])}.
 
 %% Returns the number of events merged per second of CPU time, of the merge and this node together.
-%% The output goes to /dev/null: writing a file of 400 MB of JSON would take the file system more
-%% time than the merge takes.
+%% The output goes to /dev/null, because writing 400 MB of JSON to a file would take the file system
+%% more time than the merge takes.
 merge_rate(Merger, Options, Logs, N) ->
     T0 = cpu_ticks(),
     P = open_port({spawn_executable, Merger},
@@ -576,9 +576,9 @@ dbg_rate(File, N, Work) ->
 %%---------------------------------------------------------------------------
 %% inviso_lfm:merge/2 of the logs and ti files of two nodes
 
-%% The original Inviso merged this many events per second. It was the best run with OTP R15 on a
-%% quiet machine, for two nodes with 200 000 calls each. The number is a constant, because
-%% current releases of OTP do not contain the original Inviso.
+%% The original Inviso merged this many events per second in its best run, with OTP R15 on a quiet
+%% machine, for two nodes with 200 000 calls each. The number is a constant, because current
+%% releases of OTP do not contain the original Inviso.
 -define(ORIGINAL_MERGE, 34000).
 
 lfm_rows(Work) ->
@@ -604,7 +604,8 @@ row_of_original(Name, Rate) ->
          ?ORIGINAL_MERGE)].
 
 %% Records half of the N events in a log of inviso and the other half in a file of a trace port.
-%% Returns both as arguments for merge. A ti file gives the traced processes a name.
+%% Returns two arguments for inviso_lfm:merge/2, one with the log and one with the file. Both have
+%% a ti file, which gives the traced processes a name.
 lfm_node(Work, Node, N) ->
     Name = atom_to_list(Node),
     Log = filename:join(Work, "inviso.log"),

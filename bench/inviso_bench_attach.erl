@@ -4,7 +4,7 @@
 %% `dbg' in a node that is started for this.
 -module(inviso_bench_attach).
 -export([rows/2]).
--export([by_dbg/1]). % in an erl of its own
+-export([by_dbg/1]). % runs in a node that is started for it
 -export([with_home/2, start_node/5, stop_node/1, os_pid/1, run/3]). % for other rows
 
 -define(ROUNDS, 7).
@@ -204,7 +204,8 @@ by_dbg(Nodes) ->
     {ok, _} = dbg:p(all, [c]),
     {ok, _} = dbg:tpl(lists, seq, 2, []),
     seen(Nodes),
-    %% In newer releases dbg:stop/0 also clears the trace patterns. In older ones stop_clear/0 does.
+    %% In newer releases dbg:stop/0 also clears the trace patterns. In older releases
+    %% dbg:stop_clear/0 does this.
     _ = [dbg:stop_clear() || erlang:function_exported(dbg, stop_clear, 0)],
     _ = [dbg:stop()
          || not erlang:function_exported(dbg, stop_clear, 0)],

@@ -8,8 +8,9 @@
 -define(PROCESSES, "100000").
 -define(ROUNDS, 3).
 -define(ATTACHES, 200).
-%% A node has completed its work when it has unloaded inviso's library and is idle again. It is idle
-%% if in a second it uses at most this much more CPU time than its own load needs.
+%% A node has completed its work when it has unloaded inviso's library and is idle again. A node is
+%% idle if in one second it uses at most MORE_MS milliseconds of CPU time more than its own load
+%% needs. Its own load is measured for OWN_S seconds.
 -define(MORE_MS, 20).
 -define(OWN_S, 3).
 -define(DONE_WAIT_S, 60).

@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% What sampling stacks costs a node with 10,000 processes, whose schedulers are all
-%% busy: the work that is done in intervals with the sampler and without it.
+%% What sampling stacks costs a node with 10,000 idle processes and with a busy
+%% process for each scheduler: compares the work that the busy processes do in
+%% intervals with the sampler and in intervals without it.
 -module(inviso_bench_flame).
 -export([rates/1, work/2, step/1]).
 
@@ -31,8 +32,8 @@ rate(Done, Tracer) ->
                   _ -> inviso_session_sample:start(
                          #{hz => 100, waiting => false, most => 32}, Tracer, [])
               end,
-    %% In its first tick the sampler lists all processes. In a longer run this would hardly count,
-    %% so it is not measured.
+    %% In its first tick the sampler lists all processes. In a real run, which is longer, this
+    %% hardly matters. So the measurement begins after it.
     timer:sleep(50),
     Before = counters:get(Done, 1),
     Begin = erlang:monotonic_time(),

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% The time of a traced call and its return in the traced process: once with
-%% both events recorded, and once with a rule `slow' that no call is slow enough
-%% for.
+%% both events recorded, and once with a rule that picks slow calls. No call is
+%% slow enough for this rule, so nothing is recorded.
 -module(inviso_bench_pairs).
 -export([rows/2]).
 -export([f/2, loop/3]). % traced

@@ -8,8 +8,8 @@
 
 -define(MESSAGES, 10000).
 -define(ROUNDS, 60).
-%% The recorded traces: number of chains of messages, and messages of each chain. One of LOCAL
-%% messages goes to the other node. Each message makes two events.
+%% The recorded traces: the number of chains of messages, and the number of messages of each chain.
+%% One message in LOCAL goes to the other node. Each message makes two events.
 -define(CHAINS, 16).
 -define(HOPS, 32000).
 -define(LOCAL, 8).
@@ -110,9 +110,9 @@ closer(Peer) ->
                   end
           end).
 
-%% Opens a log in a new process, and starts relays. It is called first with `wait' on one node, and
-%% then with `start' on the other. With `start' it also sends messages through all chains, and
-%% returns when all chains have ended. With the argument `close', it closes the log.
+%% record(Log, Other, wait) opens a log in a new process, and starts relays. Then the other node
+%% calls record(Log, Other, start). This does the same, also sends messages through all chains, and
+%% returns when all chains have ended. record(close, _, _) closes the log of its node.
 record(close, _, _) ->
     ?MODULE ! {close, self()},
     receive {closed, Stats} -> Stats end;

@@ -2,12 +2,14 @@
 %% The cost of a call that trace sessions trace: one session compared with
 %% erlang:trace/3, and the cost of each further session.
 %%
-%% A session that traces the call gets a message, whose cost is not the
-%% engine's. The tracer sending_tracer, a NIF, sends the same number of messages
-%% without the engine. The difference between the two is the engine's cost.
+%% The tracer of each session that traces the call gets a message. What this
+%% message costs is no cost of the engine. sending_tracer, a tracer that is a NIF,
+%% sends the same number of messages without the engine. The difference is the
+%% cost of the engine.
 %%
-%% In each round all setups are measured, in random order. Differences are
-%% computed within a round, and the median of the rounds is reported.
+%% In each round all setups are measured, in random order. For a time, the lower
+%% quartile of the rounds is reported. A difference of two times is computed in
+%% each round, and the median of the rounds is reported.
 -module(inviso_bench_sessions).
 -export([rows/2]).
 -export([f/2, g/1]). % traced

@@ -6,9 +6,10 @@
  *	byte 0    how many bytes of the rest each message has; 0: 256
  *	the rest  messages in the external term format
  *
- * The target checks that the packet can be read. Its dictionary is valid, each
- * message is one term, and no message is larger than its limit. A message that
- * was not truncated is printed as the original message is.
+ * The target checks that the packet can be read: its dictionary is valid, each
+ * message is one term, and no message is larger than its limit. The text of a
+ * packed message must be the text of the original message, unless the packed
+ * message was truncated.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,9 @@ static struct inv_buf defs, out, direct;
 			abort(); \
 	} while (0)
 
-/* By how many bytes a packed term may exceed its limit. Its last element can be
- * large, for instance two atoms. */
+/* By how many bytes a packed term may exceed its limit: the limit is checked
+ * before each element, and the last element can be large, for instance two
+ * atoms. */
 #define OVER 4096
 
 static void print(struct inv_buf *to, enum inv_enc enc, const void *p,
@@ -55,8 +57,9 @@ static bool is_odd_fun(const struct inv_token *tok)
 	return false;
 }
 
-/* Returns true if the term is printed in different ways in the two encodings:
- * in ETF, the nodes of pids, ports and references have no numbers. */
+/* Returns true if the text of the term depends on the encoding. The text of a
+ * pid, port or reference has a number for its node, which a term in ETF does
+ * not contain. */
 static bool differs(const uint8_t *p, size_t len)
 {
 	struct inv_token tok;

@@ -5,9 +5,9 @@
  *	byte 0    bit 0: the collector accepted the spans; 1: the body is JSON
  *	the rest  the body
  *
- * The target checks that the text can be shown on a terminal and is not long, that
- * a number of rejected spans fits into a signed number and is only in an answer that
- * accepts, and that a second run has the same result.
+ * The target checks that the collector's text can be shown on a terminal and is not
+ * long. The number of rejected spans must fit into a signed number, and must be 0 if
+ * the collector did not accept the request. A second run must have the same result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 			abort(); \
 	} while (0)
 
-/* The bound of a text, which its last character can exceed. */
+/* The bound of a text is 300 bytes. Its last character can exceed the bound by 3
+ * bytes. */
 #define TEXT_MAX (300u + 3)
 
 static void check(const struct inv_answer *a, size_t size, bool ok)

@@ -8,8 +8,8 @@
  *
  * The target checks that redacted terms are valid if the terms were, that a
  * term of which only the shape is kept (INV_REDACT_SHAPE) has no data, and that
- * redacting a shape changes nothing. Rules are accepted or refused with a
- * message, both together and one by one.
+ * redacting a shape changes nothing. The rules are read twice: all at once, and
+ * one by one. If rules are refused, there must be a message.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +50,8 @@ static int redact(const struct input *in, enum inv_redact_how how,
 
 	inv_buf_reset(out);
 	inv_redact_ends_reset(&ends);
-	/* If a value was redacted, the terms after it may contain it too. So
-	 * inv_redact_result searches them for it. */
+	/* If a value was redacted, the terms after it may contain the same
+	 * value. So inv_redact_result searches these terms for the value. */
 	while (!rc && x.p < x.end)
 		rc = how == INV_REDACT_BY_RULES && x.n_hidden ?
 			     inv_redact_result(&x) :

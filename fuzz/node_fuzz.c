@@ -7,9 +7,10 @@
  *	          length
  *
  * The target checks that texts for people are UTF-8 without control characters
- * and end within their arrays, that bytes are within the answer, and that names
- * of files have no directory. Counts must be right. libei must read the content
- * of an accepted frame without reading beyond its end.
+ * and end within their arrays, that a pointer to bytes of the answer points into
+ * the answer, that names of files have no directory, and that counts do not
+ * exceed their limits. libei must read the content of an accepted frame without
+ * reading beyond its end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -181,8 +182,8 @@ static void (*const takes[])(const struct inv_ask *ask, struct inv_err *err) = {
 };
 #define TAKES (sizeof(takes) / sizeof(takes[0]))
 
-/* Makes an answer from a term that has all the bytes. Returns false for other
- * bytes, which the receiver refuses before it decodes an answer. */
+/* Makes an answer if the bytes are exactly one term. Returns false for other
+ * bytes: the command refuses them before it decodes an answer. */
 static bool make_answer(struct inv_ask *ask, const uint8_t *p, size_t len)
 {
 	memset(ask, 0, sizeof(*ask));

@@ -7,10 +7,10 @@
  *	          3: each ended call is shown as a whole
  *	the rest  the file
  *
- * The target checks that protocol buffers consist of whole fields, which are those
- * of the format's outermost message; that in the lines of JSON brackets are balanced;
- * that other text is UTF-8 without control characters except line ends; that records
- * of etf and packets of ctf are whole.
+ * The target checks that a protocol buffer consists of whole fields of the format's
+ * outermost message. In JSON, the brackets of each line must be balanced. Other text
+ * must be UTF-8 without control characters except line ends. Records of etf and
+ * packets of ctf must be complete.
  */
 #include <ftw.h>
 
@@ -86,8 +86,8 @@ static void check_records(const struct inv_buf *b)
 
 static unsigned streams, metadata;
 
-/* Each packet of a stream has its length, and the number of lost events never
- * becomes smaller. */
+/* Checks that each packet of a stream has the length that its header says, and
+ * that the number of lost events in the headers never becomes smaller. */
 static int check_stream(const char *path, const struct stat *st, int type,
 			struct FTW *at)
 {
@@ -116,7 +116,7 @@ static int check_stream(const char *path, const struct stat *st, int type,
 		lost = more;
 		n /= 8;
 		CHECK(n > 64 && n <= (size_t)st->st_size - i);
-		/* The last string of the packet has an end. */
+		/* There is a byte that ends the packet's last string. */
 		CHECK(memchr(p + i + 64, 0, n - 64));
 	}
 	fclose(f);
@@ -163,8 +163,8 @@ static const struct inv_sink_ops *const formats[16] = {
 	&inv_sink_classic,
 };
 
-/* Checks that all formats are in the list above. sql_sink_fuzz.c tests those of
- * helper programs. */
+/* Checks that all formats are in the list above, except the formats that helper
+ * programs write. sql_sink_fuzz.c tests those. */
 static void check_formats(void)
 {
 	unsigned n = 0;

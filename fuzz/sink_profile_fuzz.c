@@ -57,8 +57,8 @@ static void build(const uint8_t *p, const uint8_t *end)
 				ns += (uint64_t)n * n;
 				count++;
 			}
-			/* Later entries may evict this frame, so the next one
-			 * is entered below the root. */
+			/* The next frames may evict this frame, so the next
+			 * frame is one that the root calls. */
 			f = inv_paths_root(&paths);
 		}
 	}

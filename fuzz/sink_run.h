@@ -3,9 +3,9 @@
 #define INV_FUZZ_SINK_RUN_H
 
 /*
- * Writes one input in a format of `inviso merge', as the command does. Formats that
- * write files themselves write them into a new directory; the target looks at them,
- * and they are removed.
+ * Writes one input in a format of `inviso merge', as the command does. A format that
+ * writes files itself writes them into a new directory. The fuzz target checks the
+ * files, and then the directory is removed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,9 +84,10 @@ static void sink_to(struct written *w, struct inv_inputs *in,
 	inv_sink_free(s);
 }
 
-/* Writes the input, lets `look' check what was written, and removes it. The first
- * byte of the input says how: bit 0: the checksums of the log are corrected first;
- * bit 3: each ended call is shown as a whole. The log follows. */
+/* Writes the input, lets `look' check what was written, and removes what was
+ * written. In the first byte of the input, bit 0 says that the checksums of the log
+ * are corrected first, and bit 3 that each ended call is shown as a whole. The log
+ * follows. */
 static void run_sink(const struct inv_sink_ops *format,
 		     const struct inv_sink_opts *given, const uint8_t *data,
 		     size_t size, void (*look)(struct written *w, void *arg),

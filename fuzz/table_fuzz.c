@@ -3,14 +3,14 @@
  * Merges several inputs into rows of tables.
  *
  *	byte 0    bit 0: the checksums of logs are corrected first;
- *	          bit 1: rows that are not complete have little memory
+ *	          bit 1: there is little memory for rows that are incomplete
  *	the rest  files, each a u16 length (little-endian) and bytes; the last
  *	          file has the remaining bytes
  *
- * The target checks that the ids of events and losses count from 1, that all
- * numbers in cells are valid, and that the bytes of each text can be read. Each
- * call event must have one row in the table `calls'. No other event has one,
- * except the end of a call whose beginning the node did not record.
+ * The target checks that events and losses together have the ids 1, 2, 3, ...,
+ * that all numbers in cells are valid, and that the bytes of each text can be
+ * read. Each call event must have one row in the table `calls'. No other event
+ * has one, except the end of a call whose beginning the node did not record.
  */
 #include <stdlib.h>
 #include <string.h>

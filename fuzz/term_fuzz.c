@@ -41,8 +41,8 @@ static struct inv_fields fields;
  */
 #define EXPANSION (2 * 255 * 10 + 100)
 
-/* The largest number of tokens for a byte of input: an APPLY has the tokens
- * TUPLE ATOM ATOM LIST END END. */
+/* The largest number of tokens for a byte of input: an APPLY, which can be one
+ * byte, has the tokens TUPLE ATOM ATOM LIST END END. */
 #define TOKENS 6
 
 struct input {

@@ -15,14 +15,16 @@ file_begin(Module, File) ->
 
 -spec file_end() -> ok.
 file_end() ->
-    %% In newer releases dbg:stop/0 also clears the trace patterns. In older ones stop_clear/0 does.
+    %% In newer releases dbg:stop/0 also clears the trace patterns. In older releases
+    %% dbg:stop_clear/0 does this.
     case erlang:function_exported(dbg, stop_clear, 0) of
         true -> dbg:stop_clear();
         false -> dbg:stop()
     end.
 
-%% Traces all calls of a module with a process that counts the events. Its message queue grows by
-%% gigabytes. If the node's memory grows by more than Most bytes, another process ends the tracing.
+%% Traces all calls of a module. A process counts the events. It is slower than the traced
+%% processes, so its message queue grows by gigabytes. If the node's memory grows by more than Most
+%% bytes, another process ends the tracing.
 -spec count_begin(module(), pos_integer()) -> ok.
 count_begin(Module, Most) ->
     Counted = counters:new(1, []),

@@ -10,16 +10,16 @@
 -module(inviso_bench_real).
 -export([main/1]).
 
-%% A round begins only if it will probably end within TIME_MS after the start. The program exits
-%% with an error after GIVE_UP_MS.
+%% A round begins only if it will probably end within TIME_MS after the start of the program. The
+%% program exits with an error after GIVE_UP_MS.
 -define(TIME_MS, 270000).
 -define(GIVE_UP_MS, 290000).
 -define(POLL_MS, 50).
 
 %% rounds: the largest number of rounds. settle_ms: the pause before a measurement, in which the
 %% broker collects garbage and loads code. untraced_ms: how long the throughput without tracing is
-%% measured. window_ms: how long the throughput with tracing is measured at most. The atom
-%% `infinity' is larger than each number.
+%% measured. window_ms: how long the throughput with tracing is measured at most. `infinity' sets no
+%% bound, because the minimum of an atom and a number is the number.
 -define(LONG, #{rounds => 5, settle_ms => 700, untraced_ms => 2000,
                 window_ms => infinity}).
 -define(SHORT, #{rounds => 1, settle_ms => 100, untraced_ms => 500,
@@ -67,8 +67,8 @@ measure(#{work := Work} = Opts, Plugins, Out) ->
     inviso_bench_table:print(Untraced, Rows, length(Rounds)),
     ok = file:write_file(Out, inviso_bench_table:json(Untraced, Rows)).
 
-%% Begins another round only if there is time for one that takes up to a quarter longer than this
-%% round.
+%% Measures rounds. Begins the next round only if there is enough time even if it takes a quarter
+%% longer than the last round.
 rounds(Broker, #{rounds := Most} = Opts, Began, RoundBegan, N) ->
     progress("round ~b", [N]),
     Turns = [{Way, turn(Way, Broker, Opts)}
@@ -92,7 +92,7 @@ turn(Way, Broker, #{settle_ms := Settle, untraced_ms := Ms,
     Rate = rate(fun() -> inviso_bench_ways:over(Tracing) end, Broker,
                 min(Most, inviso_bench_ways:window_ms(Way))),
     Growth = inviso_bench_broker:growth(Broker, Before),
-    %% While the broker has no work, a log of gigabytes is fetched in less time.
+    %% The load is paused, because a log of gigabytes is fetched faster from a broker without work.
     ok = inviso_bench_broker:pause(Broker),
     {Recorded, Lost, Bytes} = inviso_bench_ways:stop(Tracing),
     ok = inviso_bench_broker:resume(Broker),

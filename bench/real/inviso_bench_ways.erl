@@ -140,8 +140,8 @@ settled(File, Before) ->
         Size -> timer:sleep(200), settled(File, Size)
     end.
 
-%% Counts the events of a trace port's file: each has the byte 0, four bytes
-%% with its size, and a term.
+%% Counts the events of a trace port's file. Each event is the byte 0, four bytes
+%% with the size of a term, and the term.
 events(File) ->
     {ok, Fd} = file:open(File, [read, raw, binary]),
     Count = events(Fd, <<>>, 0),

@@ -3,7 +3,8 @@
 /*
  * Producer and consumer of one ring are two processes. One of them is killed at
  * its Nth test point, for each N. Each committed event must be read exactly
- * once, and at most one other event may be missing from all counters. The "log"
+ * once, or be counted as overwritten. At most one event may be counted as
+ * produced without being counted as recorded, overwritten or dropped. The "log"
  * of the consumer is a file of fragments as they are in memory, with a journal
  * like the spooler's.
  */
@@ -97,7 +98,7 @@ static void produce(struct ring_build *b)
 		}
 		end = build_write(p, to, PAD, &def, &now);
 		inv_testpoint("test.half_written");
-		memset(end, 0xee, 32); /* free bytes */
+		memset(end, 0xee, 32); /* unused bytes after the event */
 		inv_testpoint("test.written");
 		inv_producer_commit(p, (uint32_t)(end - p->data), def, now);
 		inv_testpoint("test.committed");

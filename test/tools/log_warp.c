@@ -6,10 +6,11 @@
  *	log_warp IN OUT OFFSET-NS PPM PPM2 DROP SEED
  *
  * In the copy, the node's system time is OFFSET-NS nanoseconds ahead at the
- * first anchor. From there on it runs PPM millionths too fast, and in the
- * second half of the time PPM2 millionths. Of 1000 events, DROP are replaced by
- * notes of a kind that readers ignore. The program prints the new system time
- * of each anchor, and by how many nanoseconds it is ahead.
+ * first anchor. In the first half of the time between the first and the last
+ * anchor it runs PPM millionths too fast, and in the second half PPM2
+ * millionths. Of 1000 events, about DROP are replaced by notes of a kind that
+ * readers ignore; SEED seeds the choice. The program prints the new system time
+ * of each anchor, and by how many nanoseconds this time is ahead.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,7 +105,7 @@ static uint32_t drop_events(uint8_t *p, const uint8_t *end)
 static void lose(struct inv_log_packet *h, uint8_t *body)
 {
 	uint64_t *lost = &losses[h->stream % STREAMS];
-	/* A packet without events contains notes. */
+	/* A packet without events contains only notes. */
 	uint32_t now = h->n_events ? drop_events(body + h->def_len,
 						 body + h->raw_len) :
 				     0;

@@ -25,7 +25,7 @@ static struct inv_match_run run;
 static struct inv_match_world world = { .idle = true };
 static const char *node;
 static unsigned otp;
-static size_t kept; /* words of the heap that all cases use */
+static size_t kept; /* number of words in `heap' that all cases use */
 
 static inv_word atom(const char *name)
 {

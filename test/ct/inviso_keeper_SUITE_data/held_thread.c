@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A library to preload. It stops threads of the tracer as long as the file
- * exists that the environment variable HELD_THREAD names. It stops a thread
- * that reads the time of an event, and creates the file "$HELD_THREAD.event"
- * then. It also stops a thread that waits for such threads in poll(), and
- * creates the file "$HELD_THREAD.wait" then.
+ * A library to preload. The environment variable HELD_THREAD names a file.
+ * While this file exists, the library stops threads of the tracer: a thread that
+ * reads the time of an event, and a thread that waits for other threads in
+ * poll(). When it stops a thread that reads the time, it creates the file
+ * "$HELD_THREAD.event". When it stops a thread that waits, it creates the file
+ * "$HELD_THREAD.wait".
  */
 #include <dlfcn.h>
 #include <fcntl.h>
