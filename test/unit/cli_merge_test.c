@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `inviso merge', on logs that are made for it. */
+/* Tests of `inviso merge', on logs that the tests write. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -199,9 +199,9 @@ static void build_return(struct build *b, uint64_t ns)
 		     terms, sizeof(terms));
 }
 
-/* A process runs in two threads. It calls m:f/1 at 6 ns and at 9 ns, and the
- * calls return at 8 ns and at 13 ns. The return at 8 ns and the call at 9 ns
- * are in a packet that ends before 10 ns. */
+/* A process moves between two threads, so its events are in two streams. It
+ * calls m:f/1 at 6, 9 and 20 ns, and the calls return at 8, 13 and 25 ns. The
+ * return at 8 ns and the call at 9 ns are in a packet that ends before 10 ns. */
 static void write_calls(void)
 {
 	struct build b = { 0 };
@@ -250,8 +250,8 @@ static void a_call_before_the_range_has_no_known_start(void **state)
 	assert_non_null(strstr(text, "\"duration_ns\":4,"));
 	assert_non_null(strstr(text, "\"duration_ns\":5,"));
 	/* The range begins at 10 ns. The return at 13 ns ends the call at 9 ns,
-	 * which was not read. So the return is not paired with the call at 6
-	 * ns, although this call was read. */
+	 * which is in a packet that was not read. The call at 6 ns was read,
+	 * but the return must not be paired with it. */
 	assert_int_equal(merge("--json", "--from=0.000000010", RLIM_INFINITY),
 			 0);
 	read_output(text, sizeof(text));

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* A number of bytes: more than the pipe and the screen's buffer have. */
+/* A number of bytes: more than fit into the pipe and the screen's buffer. */
 #define PLENTY 10000000
 
 /* The pipe that is standard output and standard error of the process in

@@ -115,8 +115,8 @@ static void beyond_the_pool_frames_are_counted(void **state)
 	inv_frames_drop(&f);
 }
 
-/* inv_frames_clear marks all stacks as empty between two operations on this
- * stack. The next operation on the stack finds it empty. */
+/* inv_frames_clear marks all stacks as empty, but does not access them. The next
+ * operation on a stack notices the mark and finds the stack empty. */
 static void a_stack_that_missed_the_clearing_is_empty(void **state)
 {
 	struct inv_frames f = { 0 };

@@ -97,9 +97,9 @@ static void a_child_has_what_is_passed_on_and_what_new_ones_have(void **state)
 	child = inv_profile_child(parent);
 	assert_int_equal(flags(child, 0), all);
 	assert_int_equal(flags(child, 1), 0);
-	/* A child inherits flags of session 0, so the flags of session 0 for
-	 * new processes are not added. Session 2 has flags only for new
-	 * processes. */
+	/* A child that inherits flags of session 0 does not also get the flags
+	 * that session 0 has for new processes. It gets the flags of session 2,
+	 * which has flags only for new processes. */
 	inv_profile_set_new(INV_NEW_PROCESSES,
 			    with(with(0, 0, BIT(GC)), 2, BIT(PROCS)));
 	child = inv_profile_child(parent);
@@ -159,9 +159,9 @@ static void tracers_are_passed_on(void **state)
 			 1234);
 }
 
-/* A profile is a combination of flags that the engine stores once. When no
- * profile is free, existing ones stay usable, and each refused one is
- * counted. */
+/* A profile is a combination of flags that the engine stores once. When the
+ * maximum number of profiles is reached, existing profiles stay usable, and each
+ * new profile that is refused is counted. */
 static void the_number_of_profiles_is_limited(void **state)
 {
 	uint32_t first = with(0, 1, BIT(SEND));

@@ -23,9 +23,9 @@ static void a_session_has_its_tracer(void **state)
 	assert_int_equal(tracer, 8);
 }
 
-/* A thread has read which slots have sessions. When it looks at one of these
- * slots, the slot may belong to another session meanwhile. The thread notices
- * this by the session's birth. */
+/* A thread reads which slots have sessions. Before it reads one of these slots,
+ * the slot may be given to another session. The thread notices this, because a
+ * later session has a greater number (its birth). */
 static void a_reused_slot_belongs_to_another_session(void **state)
 {
 	uint32_t birth = inv_session_open(31, 7);

@@ -306,15 +306,15 @@ static void marks_say_which_calls_return(void **state)
 	assert_null(feed_return(&f, 1, 3)->call);
 	feed_marked(&f, 2, 6, 5, true);
 	assert_true(feed_exit(&f, 2)->call->certain);
-	/* A log repeats its notes, so the note with `true' may also be the last
-	 * one. */
+	/* A log can have several such notes, because it repeats its notes. A
+	 * later note `true' has an effect even after a note `false'. */
 	feed_marks(&f, "false");
 	feed_marks(&f, "true");
 	feed_marked(&f, 1, 4, 6, false);
 	assert_int_equal(feed_return(&f, 1, 4)->call->depth, 0);
 }
 
-/* The flow cannot read which function the second call is of. It may be f3, so
+/* In the second call, the function was not recorded. This function may be f3, so
  * it is not certain which call of f3 returns. */
 static void a_call_that_is_unreadable_is_like_a_lost_one(void **state)
 {

@@ -160,7 +160,8 @@ static void an_early_name_outlives_the_spawn(void **state)
 	assert_string_equal(name(2), "m:f8/1");
 	assert_string_equal(name(3), "!f1");
 	assert_string_equal(name(4), "m:f8/1");
-	/* The spawn event of the parent may come later. */
+	/* The log can also have the parent's spawn event, which may come
+	 * later. */
 	spawned(1);
 	assert_string_equal(name(1), "f2");
 	/* Later names replace an early name. */

@@ -332,8 +332,9 @@ static void a_message_waits_for_its_send_event(void **state)
 	sent(0, 2, 12, 1);
 	assert_true(inv_requests_ready(&r, &a));
 	received(0, 2, 12, 1);
-	/* The send event has been used. It is not expected again, because the
-	 * sender's last known serial is not smaller. */
+	/* The flow has paired the send event, and no longer stores it. It does
+	 * not expect the send event again, because the sender's last known
+	 * serial is not smaller than the serial of the message. */
 	assert_true(inv_requests_ready(&r, &a));
 	assert_true(inv_requests_ready(&r, &b));
 	/* seq_trace:reset_trace() has set the serial of the process back. */

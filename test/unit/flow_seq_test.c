@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inv_seq has two readers: a quick one for simple terms, and one with a cursor.
- * For random encoded events, the quick reader returns the same result as the
- * other reader, or none. */
+/* inv_seq has two readers: a quick reader for simple terms, and a reader with a
+ * cursor. The test reads random encoded events with both. If the quick reader
+ * returns a result, the reader with a cursor must return the same result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -223,8 +223,8 @@ static inline void build_end(struct build *b)
 	build_packet(b);
 }
 
-/* Adds n lost events to the stream's counts. If an event that is lost for this
- * reason has an event number, skips n event numbers. */
+/* Adds n lost events to the stream's counts. If events that are lost for this
+ * reason have had event numbers, skips n event numbers. */
 static inline void build_lose(struct build *b, uint32_t stream, unsigned reason,
 			      uint64_t n)
 {

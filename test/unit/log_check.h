@@ -15,7 +15,8 @@
 #include "unit/ring_build.h"
 
 struct log_stream {
-	uint64_t next_event; /* <= the next event's number */
+	uint64_t next_event; /* the next event has this number, or a larger
+				one if events were lost */
 	uint64_t recorded;
 	uint64_t missing; /* event numbers that were skipped */
 	uint64_t packets;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a small log that was cut at each byte, and one in which each byte was
- * changed. Readers must return the events of the undamaged packets, and the sum
- * of read and lost events must be right.
+ * Reads many copies of a small log: for each byte, one copy that ends before
+ * this byte, and one copy in which this byte was changed. Readers must return
+ * the events of the undamaged packets, and the sum of read and lost events must
+ * be right.
  */
 #include <time.h>
 
@@ -249,9 +250,9 @@ static void invalid_records_are_counted(void **state)
 
 /*
  * Makes a log in which the first packet has two of five events, and the second
- * packet has all five. With bad == 1 the second packet's body is damaged, so
- * three events are lost. With bad == 2 the records of the first two events are
- * damaged, and a reader must skip these two.
+ * packet has all five. So a reader must skip two events of the second packet.
+ * With bad == 1 the second packet's body is damaged, and with bad == 2 its
+ * first record. In both cases the other three events are lost.
  */
 static void repeated(struct build *b, unsigned bad)
 {

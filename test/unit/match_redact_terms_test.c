@@ -11,7 +11,7 @@
 #define ATOM(n) (char)(INV_T_DICT_SMALL + (n))
 #define TUPLE(n) (char)(INV_T_TUPLE_SMALL + (n))
 
-/* Fewer than a copy descends. */
+/* The levels of a nested term: fewer than the maximum that can be copied. */
 #define LEVELS 90u
 
 static struct inv_redact rules;

@@ -210,8 +210,8 @@ static void a_node_that_dies_meanwhile_is_lost(void **state)
 /*
  * When the command is cancelled, it waits up to two seconds until the node
  * tells it the pid of the guard, the process that removes inviso's code. If the
- * node does, the command leaves the node as usual. If not, the node removes the
- * code by itself after the connection has ended.
+ * command receives the pid, it leaves the node as usual. If not, the node
+ * removes the code by itself after the connection has ended.
  */
 static void a_cancelled_attach_leaves_nothing(void **state)
 {

@@ -255,7 +255,9 @@ static void a_stopped_node_is_silent_for_its_tick_time_at_most(void **state)
 	(void)state;
 	start_peer(&p, "stopped", quick);
 	c = connect_to(in, p.name, NULL);
-	/* When the connection began, it requested the node's tick time, too. */
+	/* Before these calls, the connection itself requested the node's tick
+	 * time. So when the node has answered the calls, the connection knows
+	 * the tick time. */
 	for (i = 0; i < 5; i++) {
 		assert_int_equal(call(c, "net_kernel", "get_net_ticktime", "[]",
 				      0, &answer, &err),

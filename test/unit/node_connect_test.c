@@ -616,9 +616,9 @@ static void connections_of_one_command_to_one_node(void **state)
 	inv_inbox_free(in);
 }
 
-/* libei calls gethostid(). That of libc returns the same number each time, and
- * may first look up this machine's name, which can take many seconds. The
- * tested program replaces it. */
+/* libei calls gethostid(). The gethostid() of libc returns the same number each
+ * time, and may first look up this machine's name, which can take many seconds.
+ * inviso has a gethostid() of its own, which returns other numbers. */
 static void libei_does_not_look_up_this_machine(void **state)
 {
 	long id = gethostid();

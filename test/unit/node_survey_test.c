@@ -164,7 +164,8 @@ static void a_real_node_is_fit(void **state)
 	inv_asks_release(&ask, 1);
 	assert_true(survey.otp >= 25);
 	assert_int_equal(survey.machine, inv_payload_machine());
-	assert_int_equal(survey.others.n, 0); /* the command does not count */
+	assert_int_equal(survey.others.n, 0); /* the node's connection to this
+						 command is left out */
 	assert_int_equal(inv_survey_check(&survey, true, &err), 0);
 	inv_survey_release(&survey);
 	inv_conn_close(c);

@@ -252,8 +252,9 @@ static void one_key_makes_one_level(void **state)
 	assert_true(has("/calls/node=a@h/part-0.parquet"));
 }
 
-/* Writes rows of 100 MB. The memory in use stays within the limit, plus the
- * rows until the next measurement, plus what malloc rounds up. */
+/* Writes rows of 100 MB, with a limit of 4 MiB for the rows in memory. The memory
+ * in use also includes what encoding a row group takes and what malloc rounds
+ * up. */
 static void memory_has_a_bound(void **state)
 {
 	static const char *const nodes[] = { "a@h", "b@h", "c@h", "d@h" };
@@ -342,7 +343,7 @@ static void few_rows_take_little_memory(void **state)
 }
 
 /* At most two files may be open. If a third node needs a file, an older file is
- * finished early. Later rows of its node go into a second file. */
+ * finished early. Later rows of the older file's node go into a second file. */
 static void files_have_a_bound(void **state)
 {
 	static const char *const nodes[] = { "a@h", "b@h", "c@h" };

@@ -367,8 +367,9 @@ static void the_end_of_input_is_only_a_hint(void **state)
 	flush(&b);
 	kill(pid, SIGKILL);
 	status_of(pid);
-	/* The test still adds anchors, which shows the spooler that the keeper
-	 * runs. So the spooler exits, and the next spooler writes the end of
+	/* The pipe is closed, but the test still adds anchors, as a living
+	 * keeper does. A living keeper starts another spooler when the pipe was
+	 * closed. So this spooler exits, and the next spooler writes the end of
 	 * the log. */
 	pid = start(&b, getpid(), p[0]);
 	for (i = 0; i < 600 && !gone; i++) {

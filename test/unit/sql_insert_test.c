@@ -94,7 +94,7 @@ static void rows_have_their_texts(void **state)
 	free(w);
 }
 
-/* SQLite would store NULL for it. */
+/* SQLite would store NULL in place of a text that is too long. */
 static void a_text_that_is_too_long_is_refused(void **state)
 {
 	struct inv_cell cells[INV_TABLE_COLUMNS_MAX] = { 0 };

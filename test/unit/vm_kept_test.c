@@ -206,8 +206,8 @@ static void no_room_for_bytes(void **state)
 	}
 }
 
-/* If a call found no room when it began, its end is not taken for the end of
- * another call. */
+/* If a call found no room when it began, it is not stored. When such a call
+ * ends, this is not taken for the end of another call. */
 static void no_room_for_calls(void **state)
 {
 	(void)state;
@@ -351,8 +351,8 @@ static void room_inside_calls_without_room(void **state)
 }
 
 /* The ends of some calls are missing, and one call of function 1 found no room
- * when it began. Its end must not be taken for the end of an older call of
- * function 1. */
+ * when it began. The end of this call must not be taken for the end of an older
+ * call of function 1. */
 static void missing_ends_around_a_gap(void **state)
 {
 	uint32_t n;
@@ -367,15 +367,15 @@ static void missing_ends_around_a_gap(void **state)
 	begin(0, 1, 3, 31);
 	assert_int_equal(found(1, 7), INV_KEPT_UNKNOWN);
 	assert_int_equal(lost, 0);
-	/* The call at 20 ends, which found no room when it began. Then the call
-	 * at 10 ends. */
+	/* First the call that began at 20 ends, for which there was no room.
+	 * Then the call that began at 10 ends. */
 	assert_int_equal(found(1, 1), INV_KEPT_NO_ROOM);
 	assert_int_equal(lost, 2);
 	assert_int_equal(end(0, 1, 1, 14), 4);
 	assert_int_equal(end(0, 1, 8, 15), 10);
 	assert_int_equal(lost, 0);
-	/* The call at 20, which found no room, ends. The end of the call at 10
-	 * is missing, so one call is lost. */
+	/* The call that began at 20 ends, for which there was no room. The end
+	 * of the call that began at 10 is missing, so one call is lost. */
 	begin(0, 1, 8, 5);
 	begin(0, 1, 1, 10);
 	n = fill(2);

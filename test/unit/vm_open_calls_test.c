@@ -243,8 +243,8 @@ static void a_full_table_takes_no_more_functions(void **state)
 	assert_non_null(inv_open_calls_find(o, &f));
 }
 
-/* The end of a call is recorded if the call is. Ends come in the reverse order
- * of calls, so the innermost call is the first. */
+/* The end of a call is recorded if the call was recorded. Calls end in the
+ * reverse order, so the innermost call ends first. */
 static void wanted_calls_have_wanted_ends(void **state)
 {
 	const uint32_t n = LIMIT - 1;

@@ -123,8 +123,8 @@ static void returns_what_has_changed(void **state)
 	assert_int_equal(r.end, INV_COUNT_TOTAL);
 }
 
-/* A later thread counted the key first. When an earlier thread begins to count
- * it, the row has the sum of both threads. */
+/* Thread 2 counts the key first. When thread 0 begins to count the key, the row
+ * has the sum of both threads. */
 static void a_key_of_an_earlier_thread(void **state)
 {
 	struct rows r;
