@@ -173,8 +173,8 @@ a_release_traced_from_its_first_application(Config) ->
     Priv = call(N, code, priv_dir, [inviso]),
     Priv = unicode:characters_to_list(call(N, inviso_tracer, dir, [])),
     {ok, [{repeat, 0} | _]} = file:consult(Conf),
-    %% A control component can adopt (take over) a runtime component that autostart has started,
-    %% like any other.
+    %% A control component can adopt (take over) a runtime component even if autostart has started
+    %% it.
     {ok, _} = call(N, inviso, start, []),
     #{name := Node} = N,
     {ok, [{Node, {ok, {adopted, tracing, running, default_tag}}}]} =

@@ -83,7 +83,7 @@ recorded(Config, Node, Specs, Work) ->
 
 %% --- random trees -----------------------------------------------------------
 
-%% Processes on the node make random trees of calls. Each recorded call is compared with its tree.
+%% Processes on the node make random trees of calls. The recorded calls are compared with the trees.
 random_trees(Config) ->
     Node = a_node(Config),
     Children = [tree(5) || _ <- lists:seq(1, 60)],
@@ -102,8 +102,8 @@ random_trees(Config) ->
     same_in_text(Config, Node, Log, Ended),
     same_in_terms(Config, Node, Log, Ended).
 
-%% Checks calls against the trees from which they were made. Each call has the time at which it
-%% began.
+%% Checks recorded calls against the trees that describe them. Each call in Calls must have the time
+%% at which it began, `start'.
 check_trees(Trees, Calls) ->
     Ended = maps:from_list([{id(E), E} || E <- Calls]),
     Begun = maps:map(fun(_, E) -> unix_ns(maps:get(<<"start">>, E)) end, Ended),
@@ -263,8 +263,8 @@ slow_calls(Config) ->
         run(Config, Node, ["trace", "--for", "1s", ?ORDER ++ " -> slow(1m)"]),
     {match, _} = re:run(Err, "no slow or failed call among [0-9]+ calls in").
 
-%% Returns the duration in the line of a call of order/2, in ns. The line can be that of each order,
-%% because on a busy machine each order can be slow.
+%% Returns the duration in the line of a call of order/2, in ns. The regular expression accepts
+%% every order, because on a busy machine every order can be slow.
 shown_ns(Line) ->
     {match, [N, Unit]} =
         re:run(Line, "> shop call inviso_calls_work:order\\([0-9]+,"

@@ -36,7 +36,8 @@ play(Children) ->
     [receive {'DOWN', Ref, process, _, _} -> ok end || {_, Ref} <- Monitors],
     ok.
 
-%% An order is slow if 5 divides its number, fails if 7 does, and crashes if 11 does.
+%% An order is slow if its number is divisible by 5, fails if it is divisible by 7, and crashes if
+%% it is divisible by 11.
 order(N, _Item) when N rem 5 =:= 0 -> timer:sleep(30), {ok, N};
 order(N, _Item) when N rem 7 =:= 0 -> {error, N};
 order(N, _Item) when N rem 11 =:= 0 -> error({bad, N});

@@ -121,8 +121,8 @@ translations(Config) ->
 
 said(X) -> X.
 
-%% Used by a translation: gets the arguments of the call that is replaced, and returns those of the
-%% new call. The new call has one argument, a list of all arguments except the first.
+%% Used by a translation: gets the arguments of the call that is replaced, and returns the arguments
+%% of the new call. The new call has one argument, a list of all old arguments except the first.
 swap(Args) ->
     [lists:foldr(fun(A, Tail) -> {cons, 0, A, Tail} end, {nil, 0}, tl(Args))].
 
@@ -202,7 +202,7 @@ what_cannot_be_run(Config) ->
                      {2, "ok.\nexit(why).", "txt:2: exit: why"},
                      {1, "A = 2.", "txt:1: error: {badmatch,2}"}]].
 
-%% All errors of a file are found before its first expression is run.
+%% Syntax errors and unbound variables of a file are found before its first expression is run.
 nothing_is_run_of_a_wrong_file(Config) ->
     Begin = "erlang:put(said, yes).\n",
     {error, {_, 2, _}} = run(Config, Begin ++ "foo(.", []),

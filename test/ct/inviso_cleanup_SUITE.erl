@@ -399,8 +399,8 @@ killed_while_arming(Config) ->
     ok = ?LIB:signal(Cmd, "KILL"),
     clean(Before, Node, ?DEAD_MAN_MS).
 
-%% Kills the command after various delays in ms. After the shortest one, it has not sent a byte yet;
-%% after the longest, the node traces.
+%% Kills the command after various delays in ms. After the shortest delay, the command has not sent
+%% a byte yet; after the longest delay, the node traces.
 killed_at_any_time(Config) ->
     Delays = [0, 20, 40, 60, 80, 100, 130, 170, 230, 300],
     Nodes = [{Ms, busy(Config, in_a_hurry())} || Ms <- Delays],

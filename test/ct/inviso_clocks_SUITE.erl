@@ -99,8 +99,8 @@ nodes_without_messages(Config) ->
 %% Two nodes exchange messages. With libfaketime, the clock of one node is two hours ahead and runs
 %% 100 ppm too fast. Merge reports an interval of the clocks' offset for each window of time. The
 %% true offset must be in each interval. If 50 messages each way are near the middle of a window,
-%% its interval must be at most twice the smallest round trip. No event may be earlier than its
-%% cause.
+%% the interval of this window must be at most twice as wide as the smallest round trip is long. No
+%% event may be earlier than its cause.
 a_clock_of_its_own(Config) ->
     case filelib:wildcard("/usr/lib/*/faketime/libfaketimeMT.so.1") of
         [Lib | _] -> a_clock_of_its_own(Config, Lib);
@@ -135,7 +135,7 @@ a_clock_of_its_own(Config, Lib) ->
              true = L =< -Low andalso -High =< H
          end || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows],
         %% The offset may drift by 500 ppm in each direction. Within NearNs of the middle of the
-        %% window this is less than a round trip.
+        %% window, it drifts by less than the shortest round trip takes.
         NearNs = 1000 * lists:min([Ns || {_, Ns} <- Trips]),
         Narrow = [{H - L, Smallest}
                   || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows,
@@ -177,8 +177,9 @@ raw(Config, Logs) ->
         ?LIB:run(?config(opts, Config), ["merge", "--json", "--order", "time", "-q" | Logs]),
     ?LIB:json(Out).
 
-%% Returns {Time, Duration} for each round trip: the second node's time when it received the
-%% message, and the time from sending to the answer, without the time that the second node needed.
+%% Returns {Time, Duration} for each round trip. Time is the second node's time when it received the
+%% message. Duration is the time from sending to the answer, without the time that the second node
+%% needed.
 trips(Events) ->
     Times = maps:from_list(
               [{{Kind, binary_to_integer(Serial)}, Ts}
@@ -209,7 +210,8 @@ ahead(Start, Began, At) ->
     Drift = fun(Ns) -> Ns * 100 div 1000100 end,
     {?HOURS + Drift(At - Began), ?HOURS + Drift(At - Start)}.
 
-%% Returns true if the true offset is in every interval, widened by the drift of a minute.
+%% Returns true if the true offset is in every interval. The intervals are widened by the drift of a
+%% minute.
 is_inside(#{<<"windows">> := [_ | _] = Windows}, Truth) ->
     Drift = 60000000000 div 10000,
     lists:all(fun(#{<<"low_ns">> := Low, <<"high_ns">> := High}) ->
@@ -217,7 +219,8 @@ is_inside(#{<<"windows">> := [_ | _] = Windows}, Truth) ->
                           andalso Low =< Truth + Drift andalso Truth - Drift =< High
               end, Windows).
 
-%% Each node was recorded by a command of its own. So nothing connects the clocks of the two nodes.
+%% Two commands record one node each. No command has compared the clocks of the two nodes, so merge
+%% reports no offset.
 two_commands(Config) ->
     [A, B] = ?config(nodes, Config),
     [LogA] = record(Config, "first", [A], []),

@@ -996,8 +996,8 @@ overload_checks_that_are_there(Config) ->
     {ok, _} = inviso(N1, stop_all, []).
 
 %% Suspends the process of the runtime component with sys:suspend/1, until a check is due, and sends
-%% it 1500 messages. If the check then does not suspend tracing, tries again, at most Times times.
-%% This can happen because newer releases stop the timers of a suspended process.
+%% it 1500 messages. The check may come too late to find them, because newer releases stop the
+%% timers of a suspended process. If it does not suspend tracing, tries again, at most Times times.
 flood(_N, _Rt, 0) ->
     ct:fail(not_suspended);
 flood(N, Rt, Times) ->

@@ -206,8 +206,9 @@ values_of_each_type(Config) ->
     #{<<"1">> := #{<<"count">> := 3}, <<"97">> := #{<<"count">> := 2}} = Lists,
     Failed = 2 * length(Whole) + length(Cut) - 5.
 
-%% The values of well-known keys, such as passwords, are redacted in printed keys and in the log.
-%% But a value that the user's expression selects itself is shown.
+%% With --by EXPRESSION, the expression's value is printed and in the log. In this value, passwords
+%% and other values of well-known keys are redacted. But if the expression selects the password
+%% itself, such as map_get(password, A2), the password is shown.
 secrets(Config) ->
     Log = filename:join(?config(priv_dir, Config), "secrets.log"),
     Secret = <<"hunter2-of-the-count">>,
@@ -262,7 +263,7 @@ ended_with(#{<<"end">> := <<"exception">>,
 ended_with(_) ->
     [].
 
-%% Terms in JSON are printed as with ~w. Returns such a term.
+%% Parses a term in JSON, which is printed as with ~w.
 parsed(Text) ->
     {ok, Tokens, _} = erl_scan:string(binary_to_list(Text) ++ "."),
     {ok, Term} = erl_parse:parse_term(Tokens),

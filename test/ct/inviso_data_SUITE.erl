@@ -276,8 +276,8 @@ a_handler_that_is_not_there(Config) ->
         inviso(N1, init_tracing, [[Node2], {fun ?MODULE:no_such/2, 0}]),
     {ok, [{Node2, {ok, {new, running}}}]} = inviso(N1, get_status, [[Node2]]).
 
-%% A delivery consists of two processes, the receiver and the keeper. The test kills first the one
-%% and then the other.
+%% A delivery consists of two processes, the receiver and the keeper. The test kills the receiver,
+%% and then, in a second delivery, the keeper.
 a_receiver_that_is_killed(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Handler = {fun ?PROBE:tell/2, 0},
@@ -371,8 +371,8 @@ bytes_that_wait(Config) ->
              {ok, _} = inviso(N1, tpl, [[Node2], ?PROBE, traced, 1, []]),
              {ok, _} = inviso(N1, tf, [[Node2], worker, [call]]),
              ok = call(N2, ?PROBE, with_large, [Kind, 30]),
-             %% There was not enough credit (permitted bytes of waiting events) for all large
-             %% events, but there is for these small events.
+             %% The credit (permitted bytes of waiting events) was not enough for all large events,
+             %% but it is enough for these small events.
              ok = call(N2, ?PROBE, work, [1, 10]),
              ok = call(N2, ?PROBE, open_gate, []),
              stopped(N1),
@@ -624,8 +624,8 @@ a_relay_to_one_that_does_not_read(Config) ->
       lost := #{full := _, unhandled := _}} = counts(Node2, Config),
     30000 = N + Lost.
 
-%% First the process that receives the relayed events dies, and later the node of another one. Each
-%% death ends tracing.
+%% Tracing ends if the process that receives the relayed events is killed, if it is dead when
+%% tracing begins, or if its node dies.
 a_relay_whose_end_dies(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Probe = call(N1, erlang, whereis, [probe]),

@@ -47,8 +47,8 @@ one_linked(I) ->
 with(Terms) ->
     asked(worker, fun() -> _ = [?MODULE:traced(T) || T <- Terms], ok end).
 
-%% @doc Makes the worker call traced/1 with a binary of Size zeros, which would take
-%% a long time to send to this node.
+%% @doc Makes the worker call traced/1 with a binary of Size zeros. The binary is made
+%% on this node, because sending it here would take a long time.
 with_zeros(Size) ->
     with([<<0:Size/unit:8>>]).
 

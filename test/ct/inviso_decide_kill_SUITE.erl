@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The command, the spooler or the node is killed while calls are open for which
-%% the node keeps arguments, because it will decide on them when they end.
+%% @doc The command, the spooler or the node is killed while calls are open. The node
+%% stores the arguments of these calls, because it decides whether to record a call
+%% only when the call ends.
 -module(inviso_decide_kill_SUITE).
 
 -include_lib("common_test/include/ct.hrl").

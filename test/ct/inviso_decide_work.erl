@@ -9,7 +9,7 @@
 %% Returns what it gets.
 take(X) -> X.
 
-%% Returns nothing that it gets.
+%% Returns nothing of its argument.
 give(_) -> ok.
 
 %% Calls give/1 with random terms.
@@ -113,7 +113,7 @@ go(Pid, What) ->
     Pid ! {What, self()},
     receive What -> ok end.
 
-%% Starts N processes that are killed in a call of die/1. The VM reports this as an exception.
+%% Starts N processes that are killed in a call of die/1. Some releases report this as an exception.
 dies(N) ->
     in_processes([fun() -> ?MODULE:die(I) end || I <- lists:seq(1, N)]).
 

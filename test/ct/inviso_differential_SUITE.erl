@@ -3,9 +3,10 @@
 %% workload, with the same payloads and in the same order for each process: for
 %% every documented tag and every option.
 %%
-%% On all releases each tracer traces a run of its own, and ids are replaced by
-%% roles before the events are compared. If the VM has sessions, both tracers
-%% also trace the same run, and no id is replaced. inviso's events are those
+%% On all releases each tracer traces a run of its own. Pids and other ids differ
+%% between runs, so they are replaced by names before the events are compared. If
+%% the VM has sessions, both tracers also trace the same run, and no id is
+%% replaced. inviso's events are those
 %% that `inviso merge' prints, as JSON and in the classic format, or, in the
 %% groups `delivered_...', the messages that a handler gets.
 -module(inviso_differential_SUITE).
@@ -79,8 +80,8 @@ end_per_group(_, _Config) -> ok.
 same(Config, Scenario, Tags) ->
     same(Config, Scenario, Tags, fun(_Tag, Events) -> Events end).
 
-%% Compares the events of both tracers. If they traced different runs, applies Loose to the events
-%% of each process, which keeps only what is the same in every run.
+%% Compares the events of both tracers. If the tracers traced different runs, first applies the
+%% function Loose to the events of each process. Loose keeps only what is the same in every run.
 same(Config, Scenario, Tags, Loose) ->
     Both = {Theirs, _} = runs(Config, Scenario),
     note(Theirs, Tags),

@@ -135,8 +135,9 @@ pick(List) -> lists:nth(rand:uniform(length(List)), List).
 
 one_of(Funs) -> (pick(Funs))().
 
-%% The specs of many sessions are combined. If each clause of one were combined with each clause of
-%% the others, there would be too many. So the spec of each session becomes one boolean expression.
+%% The specs of many sessions are combined. If each clause of one spec were combined with each
+%% clause of the other specs, there would be too many clauses. So the spec of each session becomes
+%% one boolean expression.
 many_sessions_make_few_clauses(_Config) ->
     Sessions = [{Slot, [{[Slot, '$1'], [{is_atom, '$1'}], []},
                         {['$1', Slot], [], [{message, '$1'}]}]}

@@ -254,8 +254,8 @@ identified(Spans) ->
     [{match, _} = re:run([T, I], "^[0-9a-f]{48}$") || {T, I} <- Ids],
     [true = time(<<"startTimeUnixNano">>, S) =< time(<<"endTimeUnixNano">>, S) || S <- Spans].
 
-%% Each request is one trace. In this trace, the parents of each message lead to the beginning of
-%% the request.
+%% Each request is one trace. In this trace, the chain of parents of each message ends at the
+%% beginning of the request.
 spans_of_requests(Config) ->
     Logs = ?config(logs, Config),
     Spans = [S || S <- spans(Logs, []), value(<<"inviso.request">>, S) =/= none],
@@ -274,7 +274,7 @@ spans_of_requests(Config) ->
     true = Sent > 10.
 
 %% If events of a request happened during a call, the call's span has links to the messages of these
-%% events. A message's span has a link to a call that its receiver then made.
+%% events. A message's span has a link to a call that the message's receiver then made.
 links_of_spans(Config) ->
     Spans = spans(?config(logs, Config), []),
     ById = maps:from_list([{{T, I}, S} || #{<<"traceId">> := T, <<"spanId">> := I} = S <- Spans]),
@@ -359,7 +359,7 @@ babeltrace_reads_all_events_(Config) ->
     3 = length(lists:usort([Node || {Node, _, _, _, <<"'a\"", _/binary>>, _, _} <- Events])),
     3 = length(lists:usort([Node || {Node, _, _, _, _, _, _} <- Events])).
 
-%% Returns what the format ctf should have of an event, which is given as its JSON.
+%% Returns what the format ctf must contain for an event. The argument is the event as JSON has it.
 expected(#{<<"tag">> := Tag, <<"ts">> := Ts, <<"node">> := Node, <<"pid">> := Pid} = Item) ->
     Name = case Item of
                #{<<"process">> := #{<<"name">> := <<_/binary>> = N}} -> N;

@@ -534,8 +534,8 @@ ordinary_user_traces(Config) ->
         Peer -> ordinary_user(Config, Peer, ?NOBODY)
     end.
 
-%% The kernel denies access to /proc/<pid>/fd of a program that its user may
-%% not read.
+%% If a user may execute a program, but not read it, the kernel denies the user
+%% access to /proc/<pid>/fd of the program.
 node_is_not_dumpable(Config) ->
     Bin = filename:join(?LIB:dir(Config), "bin"),
     ok = file:make_dir(Bin),

@@ -66,8 +66,8 @@ paths(Frames, Objects) ->
 %%---------------------------------------------------------------------------
 %% Samples
 
-%% The node has one busy process, so most of the sampled time must be in its functions. However busy
-%% the machine is, the sum of the time is not much more than the time that passed.
+%% The node has one busy process, so most of the sampled time must be in the functions of this
+%% process. Even on a busy machine, the sum of all times is not much more than the time that passed.
 busy_process(Config) ->
     with(one(Config), flame_busy, {busy, []},
          fun() ->

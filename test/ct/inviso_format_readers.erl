@@ -5,7 +5,7 @@
 %%
 %% summary, status         what the command says
 %% events, lost, dropped   events, losses, losses with events after a limit
-%% tags, slices            events of each tag; with calls of which only the end is recorded
+%% tags, slices            events of each tag; the same, and calls of which only the end is recorded
 %% calls, call_events      all calls, and those whose beginning is recorded
 %% ended, self_ns, ns      ended calls and their time; the time of a profile
 %% functions, called       {M, F, A} of all calls, {M, F} of call_events

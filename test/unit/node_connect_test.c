@@ -618,7 +618,7 @@ static void connections_of_one_command_to_one_node(void **state)
 
 /* libei calls gethostid(). The gethostid() of libc returns the same number each
  * time, and may first look up this machine's name, which can take many seconds.
- * inviso has a gethostid() of its own, which returns other numbers. */
+ * inviso has a gethostid() of its own, which returns random numbers. */
 static void libei_does_not_look_up_this_machine(void **state)
 {
 	long id = gethostid();
