@@ -97,8 +97,8 @@ releases(Config) -> chapter("13-releases.md", Config).
 with_shell(N) ->
     {Module, Bin, File} = code:get_object_code(?MODULE),
     {module, Module} = call(N, code, load_binary, [Module, File, Bin]),
-    %% This process runs a fun without a name, as a user's shell does. So it is shown without a
-    %% name, too.
+    %% This process runs a fun without a name, as a user's shell does. So the output shows this
+    %% process without a name, as it shows a user's shell.
     N#{shell => inviso_test_lib:spawn_call(N, erlang, apply,
                                            [fun ?MODULE:shell/0, []])}.
 

@@ -81,8 +81,9 @@ like_a_recording(Config) ->
     true = Max >= 3020 * 1000,
     true = Sum >= 1000 * lists:sum(Us) andalso Sum =< 1000 * Max.
 
-%% Each end of a call is reported to one tracer after the other. If the machine pauses in between,
-%% the two durations differ. So a quantile may be that of a call which is up to 3 places away.
+%% The end of a call is reported first to one tracer and then to the other. If the machine pauses in
+%% between, the two durations of the call differ. So a quantile may be the duration of a call that
+%% is up to 3 positions away in the sorted list.
 like(Q, Value, Recorded) ->
     Rank = ceil(Q * length(Recorded)),
     Low = lists:nth(max(1, Rank - 3), Recorded) * 0.98 - 2000,

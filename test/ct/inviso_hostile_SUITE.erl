@@ -64,7 +64,8 @@ read(Config) ->
     [{F, inviso_format_readers:read(F, Config, [?config(log, Config)], [])}
      || F <- inviso_formats:all()].
 
-%% ctf has the whole call.
+%% Returns the arguments of a call. The format ctf has the whole call, {M, F, Args}; other formats
+%% have only the arguments.
 parsed(Text) ->
     {ok, Tokens, _} = erl_scan:string(unicode:characters_to_list([Text, "."])),
     case erl_parse:parse_term(Tokens) of

@@ -58,8 +58,8 @@ the_application_runs(Config) ->
     traced(N, Config),
     inviso_test_lib:stop_node(N).
 
-%% Traces a node on which one module of inviso is loaded. The first module, inviso_rt, belongs to
-%% the runtime component. Then the same with inviso_opts too, which each guard needs.
+%% Traces a node on which one module of inviso is loaded: inviso_rt, a module of the runtime
+%% component. Then loads another module, inviso_opts, which each guard needs, and traces again.
 one_module_is_loaded(Config) ->
     N = started(["-pa", inviso_test_lib:ebin()], Config),
     {module, _} = call(N, code, ensure_loaded, [inviso_rt]),
@@ -86,12 +86,12 @@ another_version_is_loaded(Config) ->
                 Config),
     {module, _} = call(N, code, ensure_loaded, [inviso_rt]),
     refused(N, ["another version", filename:dirname(Other), "install"], Config),
-    %% The command has pushed no module to the node.
+    %% No module was pushed to the node.
     [] = [M || {M, "inviso_pushed"} <- call(N, code, all_loaded, [])],
     inviso_test_lib:stop_node(N).
 
 %% All modules of inviso are installed on the node, but one module of the runtime component is of
-%% another version. The command refuses the node.
+%% another version. The control component refuses the node.
 another_version_is_installed(Config) ->
     Other = other_version(inviso_rt_meta, Config),
     N = started(["-pa", inviso_test_lib:ebin(), "-pa", filename:dirname(Other)],

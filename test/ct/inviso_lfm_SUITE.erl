@@ -503,8 +503,8 @@ a_slow_function_holds_the_merger_back(_Config) ->
     ct:log("~b bytes waited at most", [Most]),
     true = Most > 0 andalso Most < 4000000.
 
-%% Returns how many bytes of entries are in the mailbox. Before that, waits until the merger has
-%% sent as many as its bound allows.
+%% Returns how many bytes of entries are in the mailbox. The merger has time to send as many entries
+%% as its bound allows. If no entry has arrived, waits again.
 waiting(Times) ->
     timer:sleep(50),
     {messages, Messages} = process_info(self(), messages),

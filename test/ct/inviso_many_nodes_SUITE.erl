@@ -13,8 +13,8 @@
 %%     ```sql                    a statement for both programs
 %%     ```sql engine=duckdb      a statement for one of them
 %%
-%% After a query comes its result, as a Markdown table, unless the query is the
-%% other program's form of the query before it: then it has the same result.
+%% After a query comes its result, as a Markdown table. A query without a table is
+%% the other program's form of the query before it, and must have the same result.
 -module(inviso_many_nodes_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -72,8 +72,8 @@ has(Config, Package) ->
 events(Default) ->
     list_to_integer(os:getenv("INVISO_EVENTS", integer_to_list(Default))).
 
-%% Runs the page's statements for one program, and compares their results with the page. The numbers
-%% are those of the page if the logs have the same size.
+%% Runs the page's statements for one program, and compares their results with the page. Numbers are
+%% compared only if the logs have the same size as for the page.
 queries(Engine, Size, Config) ->
     Examples = examples(),
     Dir = filename:join(?config(priv_dir, Config), "many-" ++ integer_to_list(Size)),
@@ -250,8 +250,8 @@ cells(Line) ->
     [unicode:characters_to_binary(string:trim(C))
      || C <- string:split(string:trim(Line, both, "|"), "|", all)].
 
-%% Compares a result with the page. If not Exact, the logs have another size, and numbers may
-%% differ.
+%% Compares a result with the page. If Exact is false, the logs have another size than for the page,
+%% and numbers may differ.
 same([Names | Rows], [Names | Others], Exact) when length(Rows) =:= length(Others) ->
     lists:all(fun({Name, Cell, Other}) -> same(Name, Cell, Other, Exact) end,
               lists:append([lists:zip3(Names, Row, Other)

@@ -317,7 +317,7 @@ cases(N) ->
                               integer_to_list(Default))).
 
 %% The NIF cannot compute with integers of more than 64 bits, nor with the sizes of bitstrings: the
-%% VM's NIF interface does not provide these. So it has no answer for some cases.
+%% VM's NIF interface does not provide these. So the NIF has no answer for some cases.
 random_specs_in_the_vm(_Config) ->
     N = cases(10000),
     %% The cases are made one at a time. A million cases in the heap would make each garbage

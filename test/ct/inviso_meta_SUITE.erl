@@ -539,8 +539,8 @@ public_loop_data(Config) ->
     {publ_clean, {[], arg}} = lists:last(told(N1)),
     {ok, _} = inviso(N1, stop_tracing, []),
     {publ_remove, {cleaned, {[], arg}}} = lists:last(told(N1)),
-    %% The loop data (the state that the user's functions make) is no tuple here, so it has no place
-    %% for names. They are recorded all the same.
+    %% The loop data (the state that the user's functions make) is no tuple here, so names cannot be
+    %% stored in it. The names of processes are still recorded.
     {ok, _} = inviso(N1, init_tracing,
                      [[{trace, {file, "b.log"}},
                        {ti, {file, "b.ti", {{?P, publ_none, []}, void,

@@ -137,8 +137,8 @@ registered_later(Config) ->
                end]).
 
 %% A process that was started with proc_lib has a name on every release, even if it is busy or has a
-%% heap of 400 KB. But if the heap is very large, releases before OTP 26.2 give it no name: the
-%% process's dictionary is not read then.
+%% heap of 400 KB. But if the heap is very large, the process has no name on releases before OTP
+%% 26.2, because its dictionary is not read then.
 unregistered(Config) ->
     Server = fun() -> {ok, P} = gen_server:start(?MODULE, [], []), P end,
     <<"inviso_names_SUITE:init/1">> = called_server(Config, Server, 5),

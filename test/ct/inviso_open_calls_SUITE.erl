@@ -295,7 +295,7 @@ another_session(Config) ->
     [] = stopped(Notes).
 
 %% If a process reaches the bound and ends, its entry in the table is used for another process. The
-%% calls of that process are recorded as usual.
+%% calls of this other process are recorded as usual.
 processes_come_and_go(Config) ->
     Node = a_node(Config),
     Work = fun() ->
