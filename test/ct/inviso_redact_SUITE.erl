@@ -434,8 +434,9 @@ arguments_and_results(Config) ->
         ++ [<<"<redacted:integer>">>],
     Args = maps:get(<<"args">>, Call).
 
-%% A stack trace contains the arguments of a call for which no clause matched,
-%% and the reason before the stack trace often contains a value.
+%% A stack trace contains the arguments of a call for which no clause matched.
+%% The reason before the stack trace, such as {badmatch, Value}, often contains
+%% another value of the function.
 stacks(Config) ->
     Stack = [{shop, login, [bob, ?SECRET], [{file, "s.erl"}]}, {m, f, 1, []}],
     Deep = [{m, f, 1, []}, {shop, login, 2, []}],

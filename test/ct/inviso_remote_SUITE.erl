@@ -455,8 +455,8 @@ a_killed_worker_has_a_successor(Config) ->
     _ = wait_state(Dry, [stopped, failed]),
     clean(Config, Guard).
 
-%% Kills one of the session's two workers. With N = 1 it is the worker that reads the log, with N =
-%% 2 the one that closes the tracer. Returns both pids.
+%% Kills one of the session's two workers: with N = 1 the worker that reads the log, and with N = 2
+%% the worker that closes the tracer. Returns the pids of both workers.
 kill_worker(Node, S, N) ->
     Workers = workers(Node, S),
     true = call(Node, erlang, exit, [lists:nth(N, Workers), kill]),

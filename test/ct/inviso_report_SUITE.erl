@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The answers of `inviso report': each number is that of `inviso sql'.
+%% @doc Compares the numbers of `inviso report' with the results of queries with `inviso sql'.
 -module(inviso_report_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -275,7 +275,7 @@ text_has_the_numbers(Config) ->
     [like(Text, io_lib:format("^ +~b .* ~b +~b +", [R, M, O]))
      || [R, M, O] <- rows(<<"slowest_requests">>,
                           [<<"request">>, <<"messages">>, <<"orphans">>], Report)],
-    %% One row of each table.
+    %% With --top 1, each table has one row.
     Short = text(Config, ["--top", "1"]),
     like(Short, "^  and [0-9]+ more$"),
     true = length(Short) < length(Text).
@@ -433,7 +433,7 @@ page_in_a_browser(Config, Chromium) ->
                 commas(N), "</td>"])
      || [Tag, Node, N] <- lists:sublist(rows(<<"tags">>, [<<"tag">>, <<"node">>,
                                                           <<"events">>], Report), 5)],
-    %% Terms are texts.
+    %% The browser shows a term as text and does not read it as HTML.
     like(Dom, "&lt;/script&gt;"),
     nomatch = re:run(Dom, "<b>&|<b>'"),
     like(Dom, "<span [^>]*id=\"found\"[^>]*>[1-9][0-9,]* of [0-9,]+ bars; "),

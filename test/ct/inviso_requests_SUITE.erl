@@ -56,7 +56,8 @@ example_of_the_seed(Config) ->
     [<<"17">>] = lists:usort([L || #{<<"label">> := L} <- Events]),
     #{<<"id">> := 1, <<"cause">> := null, <<"certain">> := true,
       <<"request">> := 1} = A,
-    %% The log has no send events. Each event still has as its cause the event before the send.
+    %% The log has no send events. So the cause of a received message is the sender's last event
+    %% before it sent the message.
     [{2, 1}, {3, 2}, {4, 3}] =
         [{I, J} || #{<<"id">> := I, <<"cause">> := J} <- [B, C, D]],
     [false, true, false] = [X || #{<<"certain">> := X} <- [B, C, D]],
@@ -220,8 +221,8 @@ nearest(Id, ById, Ids) ->
 %%---------------------------------------------------------------------------
 %% Views of requests
 
-%% For each request, the messages and prints (hops) in the tree must be the true ones, in JSON and
-%% in text.
+%% For each request, the messages and prints (hops) in the tree must be those that the program made,
+%% in JSON and in text.
 trees_are_the_truth(Config) ->
     Logs = ?config(logs, Config),
     Truth = ?config(truth, Config),

@@ -126,8 +126,8 @@ events_hold_in_a_flood(Config) ->
     true = ?NODE:call(Node, erlang, exit, [Flood, kill]),
     [] = inviso_footprint:left(Before, Node, 90000).
 
-%% Afterwards the node uses no more memory than before, and each event is recorded or counted as
-%% lost. `make soak' makes ten million events.
+%% After a trace of millions of events, the node uses no more memory than before. Each event is
+%% recorded or counted as lost. `make soak' makes ten million events.
 millions_of_events(Config) ->
     Thousands = inviso_test_lib:soak(1000, 10000),
     Node = a_node(Config),

@@ -101,8 +101,9 @@ random(Config) ->
     _ = [same = different(Elixir, Args, Config) || Elixir =/= none],
     {ok, _, Spec} = on_node(Erlang),
     Answers = [answer(Spec, A) || A <- Args],
-    %% In Elixir's syntax x1 is a variable, but send(x1) is also valid in Erlang, with an atom. So
-    %% the Elixir text is compared only for calls: it begins with a capital S.
+    %% The parser must see that a text is in Elixir's syntax. A call shows this, because it begins
+    %% with a capital S. But send(x1) is also valid in Erlang's syntax, in which x1 is an atom and
+    %% no variable. So the Elixir texts of messages are not compared.
     _ = [begin
              {ok, _, Other} = on_node(Elixir),
              {Erlang, Elixir, Answers} =
@@ -123,9 +124,10 @@ changed_texts_select_the_same(Config) ->
                                      end),
                  {Text, Args}
              end || _ <- lists:seq(1, inviso_test_lib:soak(1500, 50000))],
-    %% Some texts may differ and are left out. A record is found by the name of the module, which
-    %% may have changed. A message that is invalid in one notation can be valid in the other. Erlang
-    %% also accepts numbers such as 1.2_5, and integer(X) for is_integer(X).
+    %% For some texts the results may differ. These texts are left out. A record is found by the
+    %% name of the module, and the change may be in this name. A message that is invalid in one
+    %% notation can be valid in the other. Erlang also accepts numbers such as 1.2_5, and integer(X)
+    %% for is_integer(X).
     Left = "rec|send|[0-9]_|is_[,;]",
     [] = [D || {T, Args} <- Cases, re:run(T, Left) =:= nomatch,
                D <- [different(T, Args, Config)], D =/= same].

@@ -305,8 +305,8 @@ until_reset() ->
         _ -> timer:sleep(1), until_reset()
     end.
 
-%% "The system tracer can be either a process, port or tracer module. Returns the
-%% previous value". "Failure: {badarg, Info}} if Pid is not an existing local pid." (It is badarg.)
+%% "The system tracer can be either a process, port or tracer module. Returns the previous value".
+%% "Failure: {badarg, Info}} if Pid is not an existing local pid." (In fact the error is badarg.)
 set_system_tracer_1(Config) ->
     Tracer = ?LIB:open(?LIB:name(Config, "x.log"), #{}),
     Process = spawn(fun() -> receive stop -> ok end end),
@@ -327,7 +327,7 @@ set_system_tracer_1(Config) ->
     ok.
 
 %% "Returns the pid, port identifier or tracer module of the current system tracer or
-%% false if no system tracer is activated." A closed tracer is none.
+%% false if no system tracer is activated." After a tracer was closed, the function returns false.
 get_system_tracer_0(Config) ->
     false = seq_trace:get_system_tracer(),
     Tracer = ?LIB:open(?LIB:name(Config, "x.log"), #{}),

@@ -465,7 +465,8 @@ tokens_that_are_left(Config) ->
     #{status := 0, err := Err} = wait(Cmd, 120000),
     contains(Err, <<"1 process(es) still hold a token">>),
     [{Keeper, Old}] = call(Web, ?WORK, tokens, []),
-    %% The next command shows no event of this process, whose token does not disturb the command.
+    %% The token of this process does not disturb the next command, which shows no event of the
+    %% process.
     Next = begin_seq(Config, ["--requests", "1", "--reset-all-tokens",
                               work("checkout/2")]),
     [{Keeper, Old}] = call(Web, ?WORK, tokens, []),

@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc A shop on three nodes, for tests of requests: a checkout sends a message to the
-%% shop, which asks the stock, on two other nodes.
+%% @doc A shop on three nodes, for tests of requests. A checkout sends a message to the
+%% process `shop' on another node. The shop then asks the process `stock' on the third
+%% node.
 -module(inviso_seq_work).
 
 -export([start/1, checkout/2, checkouts/2, order/2, stock/1, keep/1, wire/2]).
