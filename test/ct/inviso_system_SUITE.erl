@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Events of the system monitor as specs of the commands: each is provoked on a node.
-%% Another tool that has the system monitor, or takes it, is never disturbed.
+%% Events of the system monitor as specs of the commands. The tests provoke an event of
+%% each kind on a node. Another tool that has the system monitor, or takes it, is never
+%% disturbed.
 -module(inviso_system_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -232,7 +233,8 @@ json_lines(Err) ->
     [inviso_trace_json:decode(L) || <<"{", _/binary>> = L <-
                                         inviso_command_lib:lines(Err)].
 
-%% If the system monitor is killed, the VM clears the setting. The session notices that.
+%% If the process that is the system monitor is killed, the VM removes the system monitor. The
+%% session notices this.
 killed(Config) ->
     case one_for_all(Config) of
         true ->

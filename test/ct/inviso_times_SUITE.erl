@@ -171,8 +171,8 @@ exceptions(Config) ->
          of_function(F, 1, Results) || F <- [outer, thrower]],
     #{count := 1, unpaired := 0} = of_function(quick, 1, Results).
 
-%% 30 processes are killed during their calls. The VM reports the end of such a call as an
-%% exception, to inviso's tracer and also to a process that is the tracer.
+%% 30 processes are killed during their calls. If the VM reports the end of such a call, it reports
+%% an exception. It must report the same ends to inviso's tracer as to a process that is the tracer.
 kills(Config) ->
     Tracer = opened(function, Config),
     ok = timed(Tracer, [{stay, 0}, {loop, 2}], fun() -> ok end),

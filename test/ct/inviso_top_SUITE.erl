@@ -172,8 +172,8 @@ for_people(Config) ->
     nomatch = binary:match(Short, <<"-- measured">>),
     contains(Short, <<"busy">>).
 
-%% There are more processes than the node may measure in one interval. The process with the longest
-%% message queue is found all the same. The output says how many processes were measured.
+%% There are more processes than the node may measure in one interval. Still, the process with the
+%% longest message queue is found. The output says how many processes were measured.
 many_processes(Config) ->
     One = one(Config),
     Ps = call(One, ?WORK, crowd, [inviso_test_lib:soak(8000, 100000)]),

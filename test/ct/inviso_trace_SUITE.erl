@@ -827,8 +827,8 @@ too_deep_together() ->
     system_limit = reason(function, [B, {?WORK, '_', '_'},
                                      enabling(Deep), [local]]),
     [{f, 1}] = traced_functions(),
-    %% A pattern is set in the VM when a process gets the flag `call'. If the VM refuses the pattern
-    %% then, the other patterns are set all the same.
+    %% The patterns of a session are set in the VM when a process gets the flag `call'. If the VM
+    %% refuses one pattern then, the other patterns are still set.
     1 = inviso_trace:process(A, Tracee, false, [call]),
     1 = inviso_trace:function(B, {?WORK, f, 1}, Deep, [local]),
     1 = inviso_trace:process(B, Tracee, true, [call]),
@@ -1193,7 +1193,7 @@ rest() ->
     true = inviso_trace:session_destroy(S),
     {traced, global} = erlang:trace_info(F, traced),
     1 = erlang:trace_pattern(F, false, [global]),
-    %% The server lets another process log, so wait for the message.
+    %% The engine's server lets another process log, so the message comes some time later.
     [_] = [L || "trace sessions: a function that is counted" ++ _ = L
                     <- logged()],
     ok = logger:remove_handler(?MODULE).

@@ -16,8 +16,8 @@
           seq => boolean(), who => all}.
 
 %% The events of each tracee, in order, in two forms: `json' has {Tag, Elements} with printed
-%% elements, and `classic' has the printed tuples. Process ids are replaced by the roles of the
-%% processes.
+%% elements, and `classic' has the printed tuples. Process ids are replaced by names for the roles
+%% that the workload gives to its processes.
 -type seen() :: #{json := #{binary() => [{binary(), [binary()]}]},
                   classic := #{binary() => [binary()]}}.
 

@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% Workloads for inviso_differential_SUITE. Each runs in a traced process, does
-%% the same every time, and gives roles to processes and ports.
+%% the same every time, and gives names (roles) to its processes and ports, so
+%% that the events of two runs can be compared.
 -module(inviso_trace_work).
 
 -export([calls/1, arguments/1, messages/1, timeouts/1, processes/1, linked/1,
