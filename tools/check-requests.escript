@@ -28,21 +28,22 @@ check("events", Events, [N | Names]) ->
 check("clocks", [#{<<"clocks">> := #{<<"nodes">> := Nodes}}], Args) ->
     Ahead = maps:from_list([ahead(string:split(Arg, "=")) || Arg <- Args]),
     {nodes, true, Nodes} = {nodes, length(Nodes) =:= map_size(Ahead), Nodes},
-    %% All clocks are compared with one of them.
+    %% One node's clock is the reference; the clocks of all other nodes are compared with it.
     {[_], [_ | _]} = lists:partition(fun(#{<<"reference">> := R}) -> R =:= null end, Nodes),
     [has_truth(maps:get(Ref, Ahead) - maps:get(Node, Ahead), Of)
      || #{<<"node">> := Node, <<"reference">> := Ref} = Of <- Nodes, Ref =/= null].
 
 ahead([Node, Ns]) -> {list_to_binary(Node), list_to_integer(Ns)}.
 
-%% The windows are seconds, and there is at least one.
+%% The true difference must be in the interval of each window. A window is a second of the
+%% recording, and there is at least one.
 has_truth(Truth, #{<<"windows">> := [_ | _] = Windows} = Of) ->
     [{true, _, _} = {is_integer(Low) andalso is_integer(High)
                      andalso Low =< Truth andalso Truth =< High, Truth, Of}
      || #{<<"low_ns">> := Low, <<"high_ns">> := High} <- Windows].
 
-%% Its nine events are in causal order, each follows from the right one, and none is
-%% earlier than its cause.
+%% A checkout has nine events. They are in causal order, each has the right event as its
+%% cause, and none is earlier than its cause.
 is_checkout(Events, [Web, Shop, Stock]) ->
     Expected = [{Web, "send"}, {Shop, "receive"}, {Shop, "send"}, {Stock, "receive"},
                 {Stock, "print"}, {Stock, "send"}, {Shop, "receive"}, {Shop, "send"},
@@ -58,7 +59,8 @@ is_checkout(Events, [Web, Shop, Stock]) ->
     {early, []} = {early, [E || #{<<"id">> := I, <<"cause">> := C, <<"ts">> := T} = E
                                     <- Events, I =/= First, T < maps:get(C, Times)]}.
 
-%% A call that begins a request has no id.
+%% Returns the kind of a seq_trace event: send, receive or print. No other event, such as
+%% the call that begins a request, has the number of a request.
 what(#{<<"tag">> := <<"seq_trace">>, <<"payload">> := [Info | _]}) ->
     {match, [What]} = re:run(Info, "^{'?([a-z]+)", [{capture, [1], list}]),
     What.

@@ -277,9 +277,9 @@ callback({F, A} = C, Servers) ->
                                           Default <- missing(C)]),
      " end."].
 
-%% Returns the code for a callback that a module does not have. It does what
-%% gen_server does without this callback. For callbacks that gen_server requires
-%% there is no code, so that a call fails.
+%% Returns the code for a callback that a module does not have. The code does what
+%% gen_server does without this callback. A callback that gen_server requires gets no
+%% code, so that a call of it fails.
 missing({terminate, 2}) -> ["_ = {V1, V2}, ok"];
 missing({code_change, 3}) -> ["_ = {V1, V3}, {ok, V2}"];
 missing({handle_info, 2}) -> ["_ = V1, {noreply, V2}"];
@@ -313,8 +313,8 @@ walk({'fun', Anno, {function, {atom, _, M}, {atom, _, F}, {integer, _, A}}}, At)
     {M1, F1} = external({M, F, A}, At),
     {'fun', Anno, {function, {atom, Anno, M1}, {atom, Anno, F1},
                    {integer, Anno, A}}};
-%% A module in a stack trace, which explains an error. The name is not changed: if
-%% the module is not found, a plain text explains the error.
+%% The field `module' of error_info, in a stack trace: this module explains the error.
+%% The name is not changed. If the module is not found, the error gets a plain text.
 walk({map_field_assoc, _, {atom, _, module}, {atom, _, _}} = Field, _At) ->
     Field;
 %% A term that names a function.
@@ -327,7 +327,9 @@ walk({tuple, Anno, [{atom, _, M}, {atom, _, F}, {integer, _, A}]} = Tuple, At) -
         false ->
             {tuple, Anno, walk(element(3, Tuple), At)}
     end;
-%% The tag of a message.
+%% A tuple that begins with the name of its own module, usually a message with the name
+%% as its tag. The name is not changed. But if the next element names a function of the
+%% module, the tuple could mean this function; mentioned/2 then reports the name.
 walk({tuple, Anno, [{atom, _, M} = Tag, Next | Rest]}, #at{mod = M} = At) ->
     case Next of
         {atom, _, F} -> has_function(M, F) andalso mentioned(M, At);
@@ -366,7 +368,8 @@ local_call(Anno, F, Name, Args, #at{mod = M} = At) ->
             refer({M, F, A}, local, At),
             {call, Anno, {atom, Anno, name({M, F, A})}, walk(Args, At)};
         false ->
-            %% The group may have a function of that name.
+            %% The group may have a function of this name, so the call of a BIF gets the
+            %% module erlang.
             case erl_internal:bif(F, A) of
                 true -> remote_call(Anno, erlang, F, Args, At);
                 false -> {call, Anno, Name, walk(Args, At)}

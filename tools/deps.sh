@@ -45,8 +45,8 @@ apt_get() {
 	as_root apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 
-# Installs the packages of tools/npm-packages into build/npm. Without them tests
-# are skipped, so a failure is only reported.
+# Installs the packages of tools/npm-packages into build/npm. If this fails, the
+# script only reports the failure: the tests that need the packages are skipped.
 npm_packages() { # SECTION
 	command -v npm >/dev/null || return 0
 	wanted tools/npm-packages "$1" >build/npm.wanted

@@ -1,8 +1,8 @@
 # shellcheck shell=sh disable=SC2154  # variables of tools/matrix-mixed.sh
-# Requests that pass the nodes of a cluster of several releases.
-# tools/matrix-mixed.sh reads this file when its cluster is up: the first node
-# makes checkouts, which ask the shop on the second node, and this asks the stock
-# on the last node (test/ct/inviso_seq_work.erl).
+# Tests requests that pass the nodes of a cluster of several releases.
+# tools/matrix-mixed.sh reads this file when its cluster is up. The first node
+# makes checkouts (test/ct/inviso_seq_work.erl). For each checkout it asks the
+# process shop on the second node, and shop asks the process stock on the last node.
 requests=2
 beams=$tools/../build/release/ct
 

@@ -46,11 +46,13 @@ until_so() { # COMMAND...
 	done
 }
 
-# The program of each node: it makes calls and checkouts, and writes into files
-# what inviso has left: modules, a system tracer, tokens. Files with the names "go",
-# "meet", "ask" and "check" start these steps. Only the first node makes checkouts.
-# Each release compiles the shop itself. Code that was pushed twice stays loaded for
-# some seconds (docs/decisions/0514-code-that-lingers.md).
+# The program of each node. A file with the name of a step starts the step: "go"
+# makes calls, "meet" connects the node to the others, "ask" makes checkouts (only on
+# the first node), and "check" waits until nothing of inviso is left, because code
+# that was pushed twice stays loaded for some seconds
+# (docs/decisions/0514-code-that-lingers.md). After each step the program writes a
+# file that lists what inviso has left: modules, a system tracer, tokens. Each release
+# compiles the shop itself.
 calls=200000
 program='
 {ok, Shop, Beam} = compile:file("shop.erl", [binary]),

@@ -4,9 +4,9 @@
 %%% Some suites call erlang:trace/3 and similar functions. As a parse transform this
 %%% module replaces these calls by calls of its own functions, which use a session
 %%% with the undocumented tracer `undefined'. Such a session behaves like
-%%% erlang:trace/3. In modes that test erlang:trace/3 itself, the functions call
-%%% it. There they ignore the request to turn off call_memory on releases without
-%%% call_memory, as sessions do.
+%%% erlang:trace/3. In modes that test erlang:trace/3 itself, this module's functions
+%%% call erlang:trace/3. On releases without call_memory they then ignore the request to
+%%% turn off call_memory, as sessions do.
 %%%
 %%% The parse transform makes two more changes. It replaces
 %%% trace_sessions:group_map/0, in which most groups are commented out. And it

@@ -78,9 +78,9 @@ survey() ->
     <<131, Args/binary>> = term_to_binary([Expr, [], none, none, value]),
     Args.
 
-%% Returns the parts before and after the arguments. The call is of expr/5 and not
-%% of exprs/2: expr/5 does not return the bindings, which contain all of Mods, and
-%% does not make the node load erl_lint.
+%% Returns the parts of the call before and after the term Args. The node calls
+%% erl_eval:expr/5 and not exprs/2, because expr/5 does not return the bindings, which
+%% contain all of Mods, and does not make the node load erl_lint.
 split(Mods) ->
     Block = {block, 1, inviso_push:loader()},
     Marker = 'here go the args',

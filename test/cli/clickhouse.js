@@ -3,8 +3,8 @@
 //
 //	clickhouse.js NPM DIRECTORY ROWS
 //
-// The arguments are those of parquet.js. Or prints the result of a query:
-// clickhouse.js NPM --query SQL
+// The arguments are those of parquet.js. With --query the program prints the result
+// of a query instead: clickhouse.js NPM --query SQL
 const fs = require('fs');
 const [, , npm, directory, last] = process.argv;
 const { query } = require(npm + '/node_modules/chdb');

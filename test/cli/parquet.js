@@ -6,7 +6,8 @@
 // DIRECTORY has the files TABLE.parquet or, with --partition, directories TABLE
 // with files of the rows of a node and an hour. ROWS has the files TABLE.json, with an
 // object on each line, whose values are texts or null. The order of rows is
-// ignored. Or prints the rows of a query: parquet.js NPM --query SQL
+// ignored. With --query the program prints the rows of a query instead:
+// parquet.js NPM --query SQL
 const fs = require('fs');
 const [, , npm, directory, last] = process.argv;
 const { DuckDBInstance } = require(npm + '/node_modules/@duckdb/node-api');

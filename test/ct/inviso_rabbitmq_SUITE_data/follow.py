@@ -1,7 +1,8 @@
-# Publishes a number of messages on one connection. Each is published after the
-# one before came on another connection, without acknowledgements, which the queue
-# could take together with the next message. Prints how many came, and keeps both
-# connections open until it reads a line.
+# Publishes a number of messages on one connection, and receives them on another.
+# A message is published only after the previous one has come. There are no
+# acknowledgements, because the queue could take an acknowledgement together with the
+# next message. Prints how many messages came, and keeps both connections open until
+# it reads a line.
 import sys
 
 import pika
@@ -13,8 +14,9 @@ consumer = pika.BlockingConnection(parameters)
 out, back = publisher.channel(), consumer.channel()
 back.queue_declare(queue)
 come = []
-# The queue has the consumer before the first message: it would keep this message,
-# and send it when the consumer asks for messages, which is another request.
+# The queue gets its consumer before the first message. Otherwise the queue would keep
+# this message, and send it when the consumer asks for messages: as part of another
+# request.
 back.basic_consume(queue, lambda _ch, _how, _what, body: come.append(body),
                    auto_ack=True)
 taken = 0
