@@ -76,8 +76,8 @@ bootstrap() { # SUITE DIR [OPTION...]
 		>"$log" 2>&1 </dev/null
 }
 
-# Downloads a package and unpacks its files. The package list, which debootstrap
-# has verified, has the path and the checksum.
+# Downloads a package and unpacks its files. The package list that debootstrap has
+# downloaded has the path and the checksum.
 unpack_deb() { # DIR PACKAGE
 	set -- "$1" "$(awk -v RS= -v want="Package: $2" \
 		'index($0, want "\n") == 1' "$1"/var/lib/apt/lists/*_Packages)"

@@ -142,8 +142,8 @@ static void put_sampling(const struct inv_flame *c, const struct inv_member *m,
 	if (v[INV_SAMPLING_FOUND] > v[INV_SAMPLING_STACKS])
 		inv_buf_printf(b,
 			       "--   the stacks stand for %" PRIu64
-			       " more: a node asks at most %" PRId64
-			       " processes at a time, until the next tick\n",
+			       " more: in a tick a node asks at most %" PRId64
+			       " processes of each kind\n",
 			       v[INV_SAMPLING_FOUND] - v[INV_SAMPLING_STACKS],
 			       c->sample.most);
 	if (v[INV_SAMPLING_LATE])

@@ -8,7 +8,7 @@
 
 /*
  * The processes of this node that a thread has recorded for the first time. The
- * keeper takes them from the queue, and writes their names into the log. Only
+ * namer takes them from the queue, and writes their names into the log. Only
  * this thread adds to the queue. Only one Erlang process at a time takes from
  * it.
  *

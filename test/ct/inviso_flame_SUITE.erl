@@ -114,8 +114,8 @@ waiting(Config) ->
                                      "\\(waits for flame_server\\)"),
                  contains(Err, <<" Hz; the sampler took ">>),
                  %% A node has more than 32 processes, and nearly all of them wait.
-                 {match, _} = re:run(Err, "the stacks stand for [1-9][0-9]* more: a node "
-                                     "asks at most 32 processes at a time, until the next tick")
+                 {match, _} = re:run(Err, "the stacks stand for [1-9][0-9]* more: "
+                                     "in a tick a node asks at most 32 processes of each kind")
          end),
     Server = call(one(Config), erlang, whereis, [flame_server]),
     ok = call(one(Config), ?WORK, stop, [Server]).
