@@ -67,13 +67,13 @@ $(foreach r,base term match,$(eval $(BUILD)/pic/c_src/$(r)/%.o $(BUILD)/calls/c_
 $(BUILD)/pic/c_src/match/redact.o $(BUILD)/calls/c_src/match/redact.ci: PIC_ROOM = $(NIF_INLINE)
 
 # The files through which every event of a merge passes are optimized together
-# when the command is linked, which saves an eighth of the time of a merge. All
-# other files are left out: with whole rooms a link took 50 s of CPU, twice as
-# long, and merges were no faster. Other programs are linked with the same objects
-# without it: such a link takes 30 s of CPU, and of the time of inviso_sql SQLite
-# takes most. By default gcc stops to inline when the program has grown by 40 %,
-# also on the path of an event: then merge takes a fifth more time.
-HOT_INLINE := -finline-limit=1200 --param inline-unit-growth=150 \
+# when the command is linked: merges take 7 % less time than without it. All other
+# files are left out: with whole rooms a link took twice as long, and merges were
+# no faster. Other programs are linked with the same objects without it: of the
+# time of inviso_sql SQLite takes most. The path of an event needs large functions
+# inlined. More growth of the program than 5 % made links take twice as long, and
+# merges no faster.
+HOT_INLINE := -finline-limit=800 --param inline-unit-growth=5 \
 	--param large-unit-insns=100000
 HOT := base/buf base/json base/utf8 \
 	$(addprefix term/,cursor cursor_packed print print_number print_text simple text_atom text_binary text_number chars dict) \
