@@ -402,7 +402,8 @@ killed_while_arming(Config) ->
 %% Kills the command after various delays in ms. After the shortest delay, the command has not sent
 %% a byte yet; after the longest delay, the node traces.
 killed_at_any_time(Config) ->
-    Delays = [0, 20, 40, 60, 80, 100, 130, 170, 230, 300],
+    Delays = inviso_test_lib:soak([0, 40, 80, 130, 230],
+                                  [0, 20, 40, 60, 80, 100, 130, 170, 230, 300]),
     Nodes = [{Ms, busy(Config, in_a_hurry())} || Ms <- Delays],
     [begin
          Cmd = ?LIB:start(command(Config, Node),

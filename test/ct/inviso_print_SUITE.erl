@@ -185,7 +185,8 @@ deep(_Config) ->
            Nest(fun(T) -> [1, 2 | {T}] end)]).
 
 random_terms(_Config) ->
-    check([term(rand:uniform(6)) || _ <- lists:seq(1, 20000)]).
+    check([term(rand:uniform(6))
+           || _ <- lists:seq(1, inviso_test_lib:soak(6000, 20000))]).
 
 term(0) ->
     leaf();

@@ -80,8 +80,9 @@ wire(Ids, Nodes) ->
          true = port_command(Port, <<Id>>),
          counted(Done, N)
      end || {N, Id} <- lists:zip(lists:seq(1, length(Ids)), Ids)],
-    true = exit(Pid, kill),
+    %% The port also closes when its owner dies, and then port_close/1 fails.
     true = port_close(Port),
+    true = exit(Pid, kill),
     ok.
 
 wired(Port, Done, Nodes) ->

@@ -690,7 +690,7 @@ purged_under_trace_sessions(Config) ->
          Log = filename:join(Dir, integer_to_list(N) ++ ".log"),
          ok = ?LIB:call(Peer, inviso_trace_load, session, [Log]),
          ?LIB:until(fun() -> filelib:file_size(Log) > 1000 end)
-     end || N <- lists:seq(1, 5)],
+     end || N <- lists:seq(1, inviso_test_lib:soak(2, 5))],
     ?LIB:node_stop(Peer).
 
 %%---------------------------------------------------------------------------
