@@ -687,7 +687,7 @@ disk_fills(Config) ->
     try
         _ = ?NODE:run(Node, "register(flood, self()), Ls = lists:duplicate("
                       "1000, [1]), F = fun F() -> lists:foreach("
-                      "fun lists:last/1, Ls), F() end, F()."),
+                      "fun lists:last/1, Ls), timer:sleep(3), F() end, F()."),
         [begin
              #{status := Status, out := Out, err := Err} =
                  ?LIB:run(command(Config, Node), Args),
