@@ -9,7 +9,7 @@
 # -Otarget: a recipe's output is printed when the recipe has ended. The listed
 # targets print their progress. All processors are used unless -j is given.
 MAKEFLAGS += --no-print-directory --no-builtin-rules
-ifeq ($(filter bench bench-real check demo fuzz lint matrix soak,$(MAKECMDGOALS)),)
+ifeq ($(filter bench bench-real check demo fuzz lint matrix sanitize soak,$(MAKECMDGOALS)),)
 MAKEFLAGS += -Otarget
 endif
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)

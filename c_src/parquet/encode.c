@@ -70,6 +70,8 @@ void inv_encode_rle(struct inv_buf *out, const uint32_t *v, size_t n,
 {
 	size_t from = 0, at = 0; /* v[from] to v[at - 1] are to be packed */
 
+	if (!n) /* v may be NULL */
+		return;
 	while (at < n) {
 		size_t run = 1;
 

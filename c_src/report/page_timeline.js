@@ -2,8 +2,11 @@
    busiest processes. */
 function timeline(t, span, canvas, line, input, found) {
   const STRIP = 46, ROW = 22, GUTTER = 190, AXIS = 18;
-  const begin = 0, end = Math.max(span, 1);
   const n = t.slices.length / 5;
+  /* A call can begin before the first event, if only its end was recorded. */
+  let begin = 0;
+  for (let i = 0; i < n; i++) begin = Math.min(begin, t.slices[5 * i + 2]);
+  const end = Math.max(span, begin + 1);
   const lanes = t.lanes.map(() => []);
   for (let i = 0; i < n; i++) lanes[t.slices[5 * i]].push(i);
   /* The depth of the outermost calls of each row; wide bars are drawn first. */
@@ -169,7 +172,7 @@ function timeline(t, span, canvas, line, input, found) {
   function select(i) {
     const s = slice(i);
     selected = i;
-    const w = Math.max(Math.min(to - from, end / 2), s.ns * 4);
+    const w = Math.max(Math.min(to - from, (end - begin) / 2), s.ns * 4);
     from = s.at + s.ns / 2 - w / 2;
     to = from + w;
     const y = s.lane * ROW;

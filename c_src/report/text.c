@@ -108,6 +108,8 @@ static void at_cell(struct writer *w, int64_t ts_ns)
 	uint64_t ns = before ? (uint64_t)w->r->begin_ns - (uint64_t)ts_ns :
 			       (uint64_t)ts_ns - (uint64_t)w->r->begin_ns;
 
+	before = before && ns >= 1000;
+
 	inv_buf_printf(&w->c.text, "%s%" PRIu64 ".%06" PRIu64,
 		       before ? "-" : "", ns / 1000000000, ns / 1000 % 1000000);
 	inv_columns_next(&w->c);

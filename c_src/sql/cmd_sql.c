@@ -166,9 +166,14 @@ static void check(struct sql *q, const struct argp_state *state)
 				   "%s: is a database, which is asked alone",
 				   m->files[i]);
 	if (inv_query_is_database(m->files[0]) &&
-	    (m->wanted.filter.active || m->wanted.spec))
+	    (m->wanted.filter.active || m->wanted.spec || m->wanted.has_from ||
+	     m->wanted.has_until))
 		argp_error(state, "options that select events are for LOGs; in "
 				  "a query, use WHERE");
+	if (inv_query_is_database(m->files[0]) && m->wanted.records.first)
+		argp_error(state, "--records is for LOGs; a database has the "
+				  "terms as `inviso merge --records' printed "
+				  "them");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
