@@ -47,8 +47,9 @@ struct inv_replay_request {
 	uint64_t printed;   /* the request's number in the output; 0: not
 			       printed yet */
 	uint64_t shown;	    /* how many events of the request were printed */
-	bool over;	    /* the request has ended: this pass prints it */
-	bool ended;	    /* an earlier pass has counted it as ended */
+	bool over;	    /* this pass found that the request has ended, and
+			       prints it */
+	bool ended;	    /* an earlier pass found this, and counted it */
 	/* used only while the logs are read */
 	uint64_t count;
 	uint64_t rank; /* number in the order in which requests began, from 1 */

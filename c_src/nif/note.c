@@ -116,9 +116,9 @@ static bool get_note(ErlNifEnv *env, ERL_NIF_TERM term, struct note *n)
 	return true;
 }
 
-/* Returns true if the note is not to be recorded: it has the label of a
- * process, and the rules redact all data. Only the label's shape would be
- * recorded, which is no name. */
+/* Returns true if the note must be left out: it has the label of a process, and
+ * the rules redact all data. If the note were recorded, a mark would replace
+ * the label, and a mark is no name. */
 static bool is_hidden(const struct inv_tracer *t, const struct note *n)
 {
 	return n->has_label && t->redaction && t->redaction->rules.all;

@@ -22,9 +22,10 @@
 %% "Callbacks", specifies the callbacks.
 -module(inviso_tracer).
 
-%% The callbacks of erl_tracer. The optional callbacks must not be exported: in
-%% some places the VM would ask whether an event is enabled by calling
-%% trace_call/5 with three arguments.
+%% The callbacks of erl_tracer. The optional callbacks must not be exported. If they
+%% were, some places of the VM that ask whether an event is enabled would pass the
+%% three arguments of enabled/3 to an optional callback with five, such as
+%% trace_call/5.
 -export([enabled/3, trace/5]).
 
 -export([open/2, info/1, filter/2, flush/1, close/1, load/0, load/1, dir/0]).
