@@ -21,9 +21,10 @@ int inv_spec_filter_new(struct inv_spec_filter **made, const char *text,
 void inv_spec_filter_free(struct inv_spec_filter *f);
 
 /*
- * Returns true if the event `ev' is selected. `ev' is the event of the item, or
- * the event of the call that the item ended. If the result depends on data that
- * were not recorded, returns false and counts the event as undecided.
+ * Returns true if the event `ev' is selected. The caller passes as `ev' the
+ * event of the item `it' or, if `it' is the end of a call, the event with which
+ * that call began. If the result depends on data that were not recorded,
+ * returns false and counts the event as undecided.
  */
 bool inv_spec_filter_wants(struct inv_spec_filter *f,
 			   const struct inv_event *ev,

@@ -114,8 +114,9 @@ bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions);
  * returns false. If no session traces the tracee's calls after the change, the
  * engine does not report the ends of the calls that are now open. It does not
  * report them even if a session traces the calls again before they end, because
- * it then cannot know to which session such an end belongs. The same applies to
- * return_to.
+ * it then cannot know to which session such an end belongs. Likewise, if no
+ * session has the flag return_to after the change, the engine sends no return_to
+ * event for the calls that are now open.
  */
 bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to);
 

@@ -173,8 +173,8 @@ records(<<>>) -> [];
 records(<<N:32, Record:N/binary, Rest/binary>>) ->
     [binary_to_term(Record) | records(Rest)].
 
-%% Prints the largest event, with a small event before and after it, in every
-%% format.
+%% Records two very large events, a binary and a list, between two small events. Prints all four in
+%% every format.
 every_format_prints_large_terms(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Big = binary:copy(<<"z">>, 16 * ?MIB),
