@@ -101,7 +101,8 @@ soak:				## run floods, kills, random runs, ASan and TSan for TIME seconds (300)
 	@$(if $(TIME),TIME='$(TIME)') $(if $(SEED),SEED='$(SEED)') test/soak
 
 #: JOBS=N   with `make check`, `make sanitize`, `make soak`: how many tests run at a time
-#: ONLY='unit:ring ct:inviso_SUITE'   with `make check`: only these groups or tests (test/run --help)
+#: ONLY='unit:ring ct:inviso_SUITE'   with `make check`: only these groups (ct cli unit stress) or tests
+#: ONLY='unit-asan:ring fuzz'   with `make sanitize`: only these groups (unit-asan fuzz ct-asan stress-tsan) or tests
 bench: all			## run the benchmarks, print the table, write build/bench.json
 	@if test -x bench/run; then exec bench/run; else echo 'bench/run is not there' >&2; exit 1; fi
 
