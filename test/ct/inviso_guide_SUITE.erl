@@ -1,6 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Runs every example of the guide, and the examples in Erlang of the README, on
-%% nodes like those of the text. Compares the results with what the text shows.
+%% Runs the examples of the chapters 1 to 10 and 13 of the guide, and the examples
+%% in Erlang of the README, on nodes like those of the text. Compares the results
+%% with what the text shows. inviso_many_nodes_SUITE runs the examples of chapter 18.
+%% The output in the other chapters is not compared.
 %%
 %% A text contains these blocks:
 %%
