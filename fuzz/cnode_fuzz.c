@@ -11,9 +11,9 @@
  * packed message must be the text of the original message, unless the packed
  * message was truncated.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "cnode/pack.h"
 #include "term/print.h"
 
@@ -23,12 +23,6 @@ static struct inv_pack pack;
 static struct inv_cursor cursor;
 static struct inv_dict dict;
 static struct inv_buf defs, out, direct;
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 /* By how many bytes a packed term may exceed its limit: the limit is checked
  * before each element, and the last element can be large, for instance two

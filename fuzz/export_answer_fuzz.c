@@ -9,19 +9,13 @@
  * long. The number of rejected spans must fit into a signed number, and must be 0 if
  * the collector did not accept the request. A second run must have the same result.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "check.h"
 #include "export/answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 /* The bound of a text is 300 bytes. Its last character can exceed the bound by 3
  * bytes. */

@@ -17,17 +17,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "log/inputs.h"
 #include "log/merge.h"
 #include "log_repair.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 static uint64_t file_size;
 

@@ -14,17 +14,12 @@
  */
 #include <stdlib.h>
 
+#include "check.h"
 #include "log/live.h"
 #include "log/set.h"
 #include "log_repair.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 /* Hashes of all items. Most of them depend on the order of the items. */
 struct sums {

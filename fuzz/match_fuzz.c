@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "match/explain.h"
 #include "match/match.h"
 #include "match/selector.h"
@@ -24,12 +25,6 @@
 #include "term/tree_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 #define TERM_WORDS 20000
 #define ARGS 16

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "match/redact_terms.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -23,12 +24,6 @@ static struct inv_dict dict;
 static struct inv_redact rules;
 static struct inv_redact_ends ends;
 static struct inv_buf first, second;
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 struct input {
 	const uint8_t *p;

@@ -18,25 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "cli/pick.h"
 #include "cli/survey.h"
 #include "flow/flow.h"
 #include "flow/order.h"
-#include "log/inputs.h"
 #include "log/merge.h"
-#include "log_repair.h"
+#include "log_files.h"
 #include "sink/sink.h"
+#include "text_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
-
-#define FILES 4
 
 static void init_pick(struct inv_pick *p, unsigned how)
 {
@@ -54,17 +45,17 @@ static void init_pick(struct inv_pick *p, unsigned how)
 struct input {
 	uint8_t *p;
 	size_t size;
+	bool corrected;
 };
-
-static void open_inputs(struct inv_inputs *in, struct inv_notices *ns,
-			const struct input *x);
 
 static int compare(void *arg, struct inv_clocks *clocks)
 {
+	const struct input *x = arg;
 	struct inv_notices ns = { 0 };
 	struct inv_inputs in;
 
-	open_inputs(&in, &ns, arg);
+	inv_inputs_init(&in, &ns);
+	add_files(&in, x->p, x->size, x->corrected);
 	CHECK(!inv_inputs_open(&in, NULL));
 	CHECK(!inv_survey_inputs(clocks, &in));
 	inv_inputs_release(&in);
@@ -130,98 +121,27 @@ static void print(struct inv_inputs *in, const struct input *x,
 	inv_merge_release(&m);
 }
 
-static void add(struct inv_inputs *in, uint8_t *p, size_t n, unsigned i)
-{
-	char name[] = "w0.log";
-	struct inv_source src;
-
-	name[1] = (char)('0' + i);
-	CHECK(!inv_source_memory(&src, name, p, n));
-	(void)inv_inputs_add_source(in, &src, NULL, NULL);
-}
-
-static void open_inputs(struct inv_inputs *in, struct inv_notices *ns,
-			const struct input *x)
-{
-	uint8_t *p = x->p;
-	size_t size = x->size;
-
-	inv_inputs_init(in, ns);
-	for (unsigned i = 0; i < FILES && size >= 2; i++) {
-		size_t n = p[0] | p[1] << 8;
-
-		p += 2;
-		size -= 2;
-		if (n > size || i == FILES - 1)
-			n = size;
-		add(in, p, n, i);
-		p += n;
-		size -= n;
-	}
-}
-
-static void merge(uint8_t *p, size_t size, const struct inv_sink_ops *format,
+static void merge(const struct input *x, const struct inv_sink_ops *format,
 		  unsigned how, struct inv_buf *out, struct inv_summary *sum)
 {
-	const struct input x = { p, size };
 	struct inv_notices ns = { 0 };
 	struct inv_inputs in;
 
-	open_inputs(&in, &ns, &x);
+	inv_inputs_init(&in, &ns);
+	add_files(&in, x->p, x->size, x->corrected);
 	if (!inv_inputs_open(&in, NULL))
-		print(&in, &x, format, how, out, sum);
+		print(&in, x, format, how, out, sum);
 	inv_inputs_release(&in);
 }
 
-static void repair_all(uint8_t *p, size_t size)
-{
-	for (unsigned i = 0; i < FILES && size >= 2; i++) {
-		size_t n = p[0] | p[1] << 8;
-
-		p += 2;
-		size -= 2;
-		if (n > size || i == FILES - 1)
-			n = size;
-		repair(p, n);
-		p += n;
-		size -= n;
-	}
-}
-
-/* Checks in each line that quotes are closed, and that the brackets outside
- * quotes are balanced. */
-static void check_json(const struct inv_buf *b)
-{
-	int depth = 0;
-	int quoted = 0;
-
-	for (size_t i = 0; i < b->len; i++) {
-		uint8_t c = b->data[i];
-
-		if (quoted && c == '\\')
-			i++;
-		else if (c == '"')
-			quoted = !quoted;
-		else if (c == '\n')
-			CHECK(!quoted && !depth);
-		else if (!quoted)
-			depth +=
-				(c == '{' || c == '[') - (c == '}' || c == ']');
-	}
-	CHECK(!quoted && !depth);
-}
-
-static void check_text(const struct inv_buf *b, uint64_t expected,
-		       bool collections)
+static void check_entries(const struct inv_buf *b, uint64_t expected,
+			  bool collections)
 {
 	uint64_t lines = 0;
 
-	for (size_t i = 0; i < b->len; i++) {
-		CHECK(b->data[i] >= 0x20 || b->data[i] == '\n');
-		/* The lines of a stack trace are indented, and are no
-		 * entries. */
+	/* The lines of a stack trace are indented, and are no entries. */
+	for (size_t i = 0; i < b->len; i++)
 		lines += b->data[i] != ' ' && (!i || b->data[i - 1] == '\n');
-	}
 	CHECK(collections ? lines <= expected : lines == expected);
 }
 
@@ -230,31 +150,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct inv_sink_ops *format;
 	struct inv_summary sum = { 0 }, again = { 0 };
 	struct inv_buf out[2] = { 0 };
-	uint8_t *copy;
+	struct input x;
 
 	if (size < 2)
 		return 0;
-	copy = malloc(size - 1);
-	CHECK(copy);
-	memcpy(copy, data + 1, size - 1);
-	if (data[0] & 1)
-		repair_all(copy, size - 1);
+	x = (struct input){ malloc(size - 1), size - 1, data[0] & 1 };
+	CHECK(x.p);
+	memcpy(x.p, data + 1, size - 1);
 	format = inv_sinks[(data[0] >> 1 & 3) % 3];
-	merge(copy, size - 1, format, data[0] >> 3, &out[0], &sum);
-	merge(copy, size - 1, format, data[0] >> 3, &out[1], &again);
+	merge(&x, format, data[0] >> 3, &out[0], &sum);
+	merge(&x, format, data[0] >> 3, &out[1], &again);
 	CHECK(out[0].len == out[1].len &&
 	      (!out[0].len || !memcmp(out[0].data, out[1].data, out[0].len)));
 	if (format == inv_sink_find("json"))
-		check_json(&out[0]);
-	CHECK(!out[0].len || inv_utf8_valid(out[0].data, out[0].len));
+		check_json(&out[0], true);
+	check_text(&out[0], false);
 	/* In the text format, one line can stand for two events of a garbage
 	 * collection. */
 	if (out[0].len)
-		check_text(&out[0],
-			   sum.entries + (format == inv_sink_find("text")),
-			   format == inv_sink_find("text"));
+		check_entries(&out[0],
+			      sum.entries + (format == inv_sink_find("text")),
+			      format == inv_sink_find("text"));
 	inv_buf_release(&out[0]);
 	inv_buf_release(&out[1]);
-	free(copy);
+	free(x.p);
 	return 0;
 }

@@ -15,54 +15,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "node/ask.h"
 #include "node/frame.h"
 #include "node/node_status.h"
 #include "node/session.h"
 #include "node/survey.h"
+#include "text_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
-
 static struct inv_cursor cursor;
-
-static void check_text(const char *text, size_t size)
-{
-	size_t len = strnlen(text, size);
-
-	CHECK(len < size);
-	CHECK(inv_utf8_valid((const uint8_t *)text, len));
-	for (size_t i = 0; i < len; i++)
-		CHECK((unsigned char)text[i] >= 0x20 && text[i] != 0x7f);
-}
 
 static void check_texts(const struct inv_texts *t)
 {
 	for (size_t i = 0; i < t->n; i++)
-		check_text(t->v[i], 4096);
+		check_string(t->v[i], 4096);
 }
 
 static void check_status(const struct inv_status *s)
 {
-	check_text(s->name, sizeof(s->name));
-	check_text(s->owner, sizeof(s->owner));
-	check_text(s->mode, sizeof(s->mode));
-	check_text(s->keep, sizeof(s->keep));
-	check_text(s->text, sizeof(s->text));
-	check_text(s->log, sizeof(s->log));
+	check_string(s->name, sizeof(s->name));
+	check_string(s->owner, sizeof(s->owner));
+	check_string(s->mode, sizeof(s->mode));
+	check_string(s->keep, sizeof(s->keep));
+	check_string(s->text, sizeof(s->text));
+	check_string(s->log, sizeof(s->log));
 	check_texts(&s->specs);
 	check_texts(&s->notes);
-	check_text(s->state, sizeof(s->state));
-	check_text(s->why, sizeof(s->why));
+	check_string(s->state, sizeof(s->state));
+	check_string(s->why, sizeof(s->why));
 	CHECK(s->code <= 0 && s->n_lost <= INV_STATUS_LOST_MAX);
 	for (size_t i = 0; i < s->n_lost; i++)
-		check_text(s->lost[i].reason, sizeof(s->lost[i].reason));
+		check_string(s->lost[i].reason, sizeof(s->lost[i].reason));
 }
 
 /* --- answers ---------------------------------------------------------------- */
@@ -124,7 +108,7 @@ static void take_files(const struct inv_ask *ask, struct inv_err *err)
 	for (size_t i = 0; i < files.n; i++) {
 		const char *name = files.v[i].name;
 
-		check_text(name, sizeof(files.v[i].name));
+		check_string(name, sizeof(files.v[i].name));
 		CHECK(name[0] && name[0] != '.' && !strchr(name, '/'));
 	}
 	free(files.v);
@@ -137,7 +121,7 @@ static void take_counters(const struct inv_ask *ask, struct inv_err *err)
 	if (inv_session_counters_got(ask, &counters, err) != 0)
 		return;
 	for (size_t i = 0; i < counters.n; i++)
-		check_text(counters.v[i].mfa, SIZE_MAX);
+		check_string(counters.v[i].mfa, SIZE_MAX);
 	inv_counters_release(&counters);
 }
 
@@ -146,7 +130,7 @@ static void take_node(const struct inv_ask *ask, struct inv_err *err)
 	struct inv_node_status s = { 0 };
 
 	if (inv_node_status_got(ask, &s, err) == 0) {
-		check_text(s.otp, sizeof(s.otp));
+		check_string(s.otp, sizeof(s.otp));
 		for (size_t i = 0; i < s.n_sessions; i++)
 			check_status(&s.sessions[i]);
 		check_texts(&s.clients);
@@ -165,12 +149,12 @@ static void take_survey(const struct inv_ask *ask, struct inv_err *err)
 	struct inv_survey s;
 
 	if (inv_survey_got(ask, &s, err) == 0) {
-		check_text(s.version, sizeof(s.version));
-		check_text(s.arch, sizeof(s.arch));
-		check_text(s.os, sizeof(s.os));
+		check_string(s.version, sizeof(s.version));
+		check_string(s.arch, sizeof(s.arch));
+		check_string(s.os, sizeof(s.os));
 		for (size_t i = 0; i < s.others.n; i++)
-			check_text(s.others.names[i].full,
-				   sizeof(s.others.names[i].full));
+			check_string(s.others.names[i].full,
+				     sizeof(s.others.names[i].full));
 		(void)inv_survey_check(&s, true, err);
 	}
 	inv_survey_release(&s);
@@ -206,7 +190,7 @@ static void take_answer(unsigned which, const uint8_t *p, size_t len)
 	if (!make_answer(&ask, p, len))
 		return;
 	takes[which](&ask, &err);
-	check_text(err.text, sizeof(err.text));
+	check_string(err.text, sizeof(err.text));
 }
 
 /* --- frames --------------------------------------------------- */

@@ -25,18 +25,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/utf8.h"
 #include "node/epmd.h"
 #include "node/handshake.h"
 #include "node/handshake_says.h"
+#include "text_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 #define COOKIE "cookie"
 #define WAIT_MS 60000 /* never reached: the server ends each stream */
@@ -55,21 +49,11 @@ int poll(struct pollfd *fds, nfds_t n, int ms)
 	return ppoll(fds, n, ms < 0 ? NULL : &ts, NULL);
 }
 
-static void check_text(const char *text, size_t size)
-{
-	size_t len = strnlen(text, size);
-
-	CHECK(len < size);
-	CHECK(inv_utf8_valid((const uint8_t *)text, len));
-	for (size_t i = 0; i < len; i++)
-		CHECK((unsigned char)text[i] >= 0x20 && text[i] != 0x7f);
-}
-
 static void check_name(const struct inv_node_name *name)
 {
-	check_text(name->full, sizeof(name->full));
-	check_text(name->alive, sizeof(name->alive));
-	check_text(name->host, sizeof(name->host));
+	check_string(name->full, sizeof(name->full));
+	check_string(name->alive, sizeof(name->alive));
+	check_string(name->host, sizeof(name->host));
 	CHECK(name->alive[0] && name->host[0]);
 	CHECK(!strchr(name->full, '/') && !strchr(name->alive, '@'));
 }
@@ -238,7 +222,7 @@ static void ask_port(const uint8_t *bytes, size_t len)
 	int r = inv_epmd_ask(&name, &at, &p, &err);
 
 	CHECK(r == 0 || (err.code == r && err.text[0]));
-	check_text(err.text, sizeof(err.text));
+	check_string(err.text, sizeof(err.text));
 }
 
 static void take_name(void *arg, const char *name, size_t len, uint16_t port)
@@ -257,7 +241,7 @@ static void ask_names(const uint8_t *bytes, size_t len)
 	int r = inv_epmd_names(&at, "--dns h", take_name, &len, &p, &err);
 
 	CHECK(r == 0 || (err.code == r && err.text[0]));
-	check_text(err.text, sizeof(err.text));
+	check_string(err.text, sizeof(err.text));
 }
 
 static void shake(const uint8_t *bytes, size_t len, bool has_cookie)
@@ -272,7 +256,7 @@ static void shake(const uint8_t *bytes, size_t len, bool has_cookie)
 	CHECK(r == 0 || (err.code == r && err.text[0]));
 	CHECK(r == 0 || h.wire.fd < 0);
 	CHECK(r != 0 || has_cookie);
-	check_text(err.text, sizeof(err.text));
+	check_string(err.text, sizeof(err.text));
 	if (r == 0)
 		check_name(&h.peer);
 	inv_wire_close(&h.wire);
@@ -306,11 +290,11 @@ static void explain(const uint8_t *bytes, size_t len, size_t head)
 	}
 	(void)inv_handshake_closed(&says);
 	CHECK(inv_handshake_why(&says, &at, &err) < 0 && err.text[0]);
-	check_text(err.text, sizeof(err.text));
+	check_string(err.text, sizeof(err.text));
 	name.any_host = true;
 	if (inv_handshake_name(&says, &name, &at, &peer, &err) == 0)
 		check_name(&peer);
-	check_text(err.text, sizeof(err.text));
+	check_string(err.text, sizeof(err.text));
 	strcpy(name.service, "svc");
 	name.alive[0] = '\0';
 	if (inv_handshake_name(&says, &name, &at, &peer, &err) == 0)

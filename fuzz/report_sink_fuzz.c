@@ -11,39 +11,11 @@
  * ends and the page's tabs. The brackets of JSON must be balanced. No text of the log
  * may end a script of the page: each script has one beginning and one end.
  */
-#include "base/utf8.h"
 #include "report/report.h"
 #include "sink_run.h"
+#include "text_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_text(const struct inv_buf *b, bool tabs)
-{
-	CHECK(b->len && inv_utf8_valid(b->data, b->len));
-	for (size_t i = 0; i < b->len; i++)
-		CHECK(b->data[i] >= ' ' || b->data[i] == '\n' ||
-		      (tabs && b->data[i] == '\t'));
-}
-
-static void check_json(const struct inv_buf *b)
-{
-	bool quoted = false;
-	int depth = 0;
-
-	for (size_t i = 0; i < b->len; i++) {
-		uint8_t c = b->data[i];
-
-		if (quoted && c == '\\')
-			i++;
-		else if (c == '"')
-			quoted = !quoted;
-		else if (!quoted)
-			depth += (c == '{') + (c == '[') - (c == '}') -
-				 (c == ']');
-		CHECK(depth >= 0);
-	}
-	CHECK(!quoted && !depth);
-}
 
 static unsigned count(const struct inv_buf *b, const char *text)
 {
@@ -61,9 +33,10 @@ static unsigned count(const struct inv_buf *b, const char *text)
 static void look(struct written *w, void *arg)
 {
 	(void)arg;
+	CHECK(w->out.len);
 	check_text(&w->out, w->format == &inv_sink_report_page);
 	if (w->format == &inv_sink_report_json)
-		check_json(&w->out);
+		check_json(&w->out, false);
 	if (w->format == &inv_sink_report_page) {
 		CHECK(count(&w->out, "<script") == count(&w->out, "</script"));
 		CHECK(count(&w->out, "</html>") == 1);

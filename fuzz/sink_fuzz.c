@@ -14,11 +14,11 @@
  */
 #include <ftw.h>
 
-#include "base/utf8.h"
 #include "base/varint.h"
 #include "sink/ctf_stream.h"
 #include "sink/formats.h"
 #include "sink_run.h"
+#include "text_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,33 +41,10 @@ static void check_fields(const struct inv_buf *b)
 	}
 }
 
-static void check_text(const struct inv_buf *b)
-{
-	CHECK(!b->len || inv_utf8_valid(b->data, b->len));
-	for (size_t i = 0; i < b->len; i++)
-		CHECK(b->data[i] >= ' ' || b->data[i] == '\n');
-}
-
 static void check_lines(const struct inv_buf *b)
 {
-	int depth = 0;
-	bool quoted = false;
-
-	check_text(b);
-	for (size_t i = 0; i < b->len; i++) {
-		uint8_t c = b->data[i];
-
-		if (quoted && c == '\\')
-			i++;
-		else if (c == '"')
-			quoted = !quoted;
-		else if (c == '\n')
-			CHECK(!quoted && !depth);
-		else if (!quoted)
-			depth += (c == '{') + (c == '[') - (c == '}') -
-				 (c == ']');
-	}
-	CHECK(!quoted && !depth);
+	check_text(b, false);
+	check_json(b, true);
 }
 
 /* Each record is a length and then a term of this length. */
@@ -151,7 +128,7 @@ static void look(struct written *w, void *arg)
 		 f == &inv_sink_speedscope)
 		check_lines(&w->out);
 	else
-		check_text(&w->out);
+		check_text(&w->out, false);
 }
 
 static const struct inv_sink_ops *const formats[16] = {

@@ -12,20 +12,13 @@
  * lines of the folded format must have the right sum, and names in the SVG file
  * must contain no markup.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "base/utf8.h"
 #include "sink/profile_sink.h"
+#include "text_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 /* so little memory that frames are evicted often */
 #define MOST 20000u
@@ -62,14 +55,6 @@ static void build(const uint8_t *p, const uint8_t *end)
 			f = inv_paths_root(&paths);
 		}
 	}
-}
-
-static void check_text(const struct inv_buf *b)
-{
-	CHECK(!b->error);
-	CHECK(inv_utf8_valid(b->data, b->len));
-	for (size_t i = 0; i < b->len; i++)
-		CHECK(b->data[i] >= ' ' || b->data[i] == '\n');
 }
 
 /* Checks that the numbers at the ends of the lines have the right sum. */
@@ -130,24 +115,24 @@ static void write_all(void)
 	struct inv_json j = { .out = &b };
 
 	inv_paths_folded(&paths, &b);
-	check_text(&b);
+	check_text(&b, false);
 	check_folded(&b);
 	inv_buf_reset(&b);
 	inv_paths_speedscope(&paths, &b);
-	check_text(&b);
+	check_text(&b, false);
 	inv_buf_reset(&b);
 	inv_paths_callgrind(&paths, &b);
-	check_text(&b);
+	check_text(&b, false);
 	inv_buf_reset(&b);
 	inv_paths_svg(&paths, &b);
-	check_text(&b);
+	check_text(&b, false);
 	check_svg(&b);
 	inv_buf_reset(&b);
 	inv_paths_text(&paths, 0, &b);
-	check_text(&b);
+	check_text(&b, false);
 	inv_buf_reset(&b);
 	inv_paths_json(&paths, &j);
-	check_text(&b);
+	check_text(&b, false);
 	inv_buf_reset(&b);
 	inv_paths_pprof(&paths, &b);
 	CHECK(!b.error && b.len > 20);

@@ -22,21 +22,15 @@
 #include <string.h>
 
 #include "abi/term.h"
-#include "base/utf8.h"
 #include "base/varint.h"
 #include "flow/flow.h"
 #include "flow/hops.h"
 #include "flow/seq.h"
 #include "sink/formats.h"
 #include "sink/sink.h"
+#include "text_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 #define OP_SIZE 4
 #define EVENTS_MAX 4096
@@ -271,15 +265,6 @@ static void check_hops(const struct inv_hops *h)
 	CHECK(below + roots == h->n);
 }
 
-static void check_text(const struct inv_buf *b)
-{
-	if (!b->len)
-		return;
-	CHECK(inv_utf8_valid(b->data, b->len));
-	for (size_t i = 0; i < b->len; i++)
-		CHECK(b->data[i] >= 0x20 || b->data[i] == '\n');
-}
-
 /* --- runs ----------------------------------------------------------------- */
 
 static void add(struct world *w, const uint8_t *op)
@@ -370,7 +355,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	run(data, size, &out[1]);
 	CHECK(out[0].len == out[1].len &&
 	      (!out[0].len || !memcmp(out[0].data, out[1].data, out[0].len)));
-	check_text(&out[0]);
+	check_text(&out[0], false);
 	inv_buf_release(&out[0]);
 	inv_buf_release(&out[1]);
 	return 0;

@@ -13,18 +13,13 @@
 #include <unistd.h>
 
 #include "base/remove.h"
+#include "check.h"
 #include "flow/flow.h"
 #include "flow/paths.h"
 #include "log/inputs.h"
 #include "log/merge.h"
 #include "log_repair.h"
 #include "sink/sink.h"
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 /* What a format has written. The fuzz target checks it. */
 struct written {

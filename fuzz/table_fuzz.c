@@ -16,20 +16,11 @@
 #include <string.h>
 
 #include "flow/flow.h"
-#include "log/inputs.h"
 #include "log/merge.h"
-#include "log_repair.h"
+#include "log_files.h"
 #include "table/rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
-
-#define FILES 4
 
 struct seen {
 	struct inv_row_writer writer;
@@ -156,35 +147,6 @@ static void run(struct inv_inputs *in, bool little, struct seen *s)
 	free(cursor);
 }
 
-static void add(struct inv_inputs *in, uint8_t *p, size_t n, unsigned i)
-{
-	char name[] = "w0.log";
-	struct inv_source src;
-
-	name[1] = (char)('0' + i);
-	CHECK(!inv_source_memory(&src, name, p, n));
-	(void)inv_inputs_add_source(in, &src, NULL, NULL);
-}
-
-static void open_inputs(struct inv_inputs *in, struct inv_notices *ns,
-			uint8_t *p, size_t size, bool corrected)
-{
-	inv_inputs_init(in, ns);
-	for (unsigned i = 0; i < FILES && size >= 2; i++) {
-		size_t n = p[0] | p[1] << 8;
-
-		p += 2;
-		size -= 2;
-		if (n > size || i == FILES - 1)
-			n = size;
-		if (corrected)
-			repair(p, n);
-		add(in, p, n, i);
-		p += n;
-		size -= n;
-	}
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct inv_notices ns = { 0 };
@@ -197,7 +159,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	copy = malloc(size - 1);
 	CHECK(copy);
 	memcpy(copy, data + 1, size - 1);
-	open_inputs(&in, &ns, copy, size - 1, data[0] & 1);
+	inv_inputs_init(&in, &ns);
+	add_files(&in, copy, size - 1, data[0] & 1);
 	if (!inv_inputs_open(&in, NULL))
 		run(&in, data[0] & 2, &s);
 	inv_inputs_release(&in);

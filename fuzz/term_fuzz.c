@@ -14,10 +14,10 @@
  * brackets in the text must be closed. The text must be UTF-8 and at most
  * EXPANSION times as long as the input.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "check.h"
 #include "term/print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,12 +26,6 @@ static struct inv_cursor cursor;
 static struct inv_dict dict;
 static struct inv_buf out, slow;
 static struct inv_fields fields;
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 /*
  * The largest number of bytes of text for a byte of input. The longest text is

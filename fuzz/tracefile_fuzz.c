@@ -9,18 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "log/merge.h"
 #include "log/names.h"
 #include "log/tracefile.h"
 #include "sink/sink.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
-	} while (0)
 
 static struct inv_source memory(const uint8_t *data, size_t size)
 {
