@@ -26,9 +26,10 @@ void inv_batch_reset(struct inv_batch *b)
 
 size_t inv_batch_size(const struct inv_batch *b)
 {
-	size_t row = b->width * sizeof(*b->cells);
+	size_t cells = (size_t)INV_BATCH_ROWS * b->width * sizeof(*b->cells);
+	size_t kinds = b->width * sizeof(*b->kinds);
 
-	return (b->cells ? INV_BATCH_ROWS * row : 0) + b->texts.cap;
+	return (b->cells ? cells + kinds : 0) + b->texts.cap;
 }
 
 /* Copies a text. Returns 0, INV_ENOMEM or INV_ETOOBIG. */
