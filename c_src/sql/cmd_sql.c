@@ -34,6 +34,7 @@ struct sql {
 	struct inv_merge_opts merge; /* options for reading the LOGs */
 	struct inv_query query;
 	bool has_form, has_limit;
+	bool is_database; /* the only argument that is a file is a database */
 	char *view_query; /* memory of query.sql, if the user names a view
 			     instead of a query */
 };
@@ -160,17 +161,17 @@ static void check(struct sql *q, const struct argp_state *state)
 					  "no LOG and no database is named; "
 					  "try `inviso sql --help'");
 	inv_merge_opts_end(m, state);
-	for (int i = 0; i < m->n_files; i++)
-		if (m->n_files > 1 && inv_query_is_database(m->files[i]))
+	for (int i = 0; m->n_files > 1 && i < m->n_files; i++)
+		if (inv_query_is_database(m->files[i]))
 			argp_error(state,
 				   "%s: is a database, which is asked alone",
 				   m->files[i]);
-	if (inv_query_is_database(m->files[0]) &&
-	    (m->wanted.filter.active || m->wanted.spec || m->wanted.has_from ||
-	     m->wanted.has_until))
+	q->is_database = m->n_files == 1 && inv_query_is_database(m->files[0]);
+	if (q->is_database && (m->wanted.filter.active || m->wanted.spec ||
+			       m->wanted.has_from || m->wanted.has_until))
 		argp_error(state, "options that select events are for LOGs; in "
 				  "a query, use WHERE");
-	if (inv_query_is_database(m->files[0]) && m->wanted.records.first)
+	if (q->is_database && m->wanted.records.first)
 		argp_error(state, "--records is for LOGs; a database has the "
 				  "terms as `inviso merge --records' printed "
 				  "them");
@@ -346,9 +347,7 @@ static int exec_sql(int argc, char **argv)
 		status = INV_EXIT_USAGE;
 	if (!status) {
 		choose_form(&q);
-		status = inv_query_is_database(q.merge.files[0]) ?
-				 ask_database(&q) :
-				 ask_logs(&q);
+		status = q.is_database ? ask_database(&q) : ask_logs(&q);
 	}
 	inv_merge_opts_release(&q.merge);
 	free(q.view_query);
