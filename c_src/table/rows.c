@@ -30,10 +30,10 @@ void inv_rows_release(struct inv_rows *r)
 {
 	inv_cast_release(&r->cast);
 	inv_buf_release(&r->text);
-	inv_kept_release(&r->calls);
-	inv_kept_release(&r->messages);
-	inv_kept_release(&r->lives);
-	inv_kept_release(&r->requests);
+	inv_row_set_release(&r->calls);
+	inv_row_set_release(&r->messages);
+	inv_row_set_release(&r->lives);
+	inv_row_set_release(&r->requests);
 	free(r->nodes);
 	memset(r, 0, sizeof(*r));
 }

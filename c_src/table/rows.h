@@ -9,7 +9,7 @@
 #include "flow/tallies.h"
 #include "log/item.h"
 #include "table/cast.h"
-#include "table/kept.h"
+#include "table/row_set.h"
 #include "table/schema.h"
 #include "term/cursor.h"
 #include "term/print.h"
@@ -85,7 +85,7 @@ struct inv_rows {
 	struct inv_rows_node *nodes;  /* nodes[i] is the node with the number
 					 i */
 	uint32_t n_nodes;
-	struct inv_kept calls, messages, lives, requests;
+	struct inv_row_set calls, messages, lives, requests;
 };
 
 /* Borrows writer, cursor and print. `print' says how terms are printed, and

@@ -70,7 +70,7 @@ static void forget(struct inv_rows *r)
 		struct inv_row *oldest = r->calls.oldest;
 
 		put_open(r, (struct call *)oldest);
-		inv_kept_remove(&r->calls, oldest);
+		inv_row_set_remove(&r->calls, oldest);
 		free(oldest);
 		r->forgotten++;
 	}
@@ -85,7 +85,7 @@ static void begin(struct inv_rows *r, const struct inv_seen *s)
 	if (!s->it->facts->open) {
 		put_open(r, call);
 		free(call);
-	} else if (inv_kept_add(&r->calls, &call->held)) {
+	} else if (inv_row_set_add(&r->calls, &call->held)) {
 		r->rc = INV_ENOMEM;
 		free(call);
 	} else {
@@ -174,10 +174,10 @@ void inv__rows_call(struct inv_rows *r, const struct inv_seen *s)
 		begin(r, s);
 	if (!facts->call)
 		return;
-	held = inv_kept_find(&r->calls, facts->call->item);
+	held = inv_row_set_find(&r->calls, facts->call->item);
 	if (held) {
 		put_ended(r, s, (struct call *)held);
-		inv_kept_remove(&r->calls, held);
+		inv_row_set_remove(&r->calls, held);
 		free(held);
 	} else if (facts->whole || facts->call->decided) {
 		put_whole(r, s);
@@ -190,7 +190,7 @@ void inv__rows_calls_end(struct inv_rows *r)
 		struct inv_row *oldest = r->calls.oldest;
 
 		put_open(r, (struct call *)oldest);
-		inv_kept_remove(&r->calls, oldest);
+		inv_row_set_remove(&r->calls, oldest);
 		free(oldest);
 	}
 }

@@ -70,7 +70,7 @@ static void end_life(struct inv_rows *r, struct inv_row *held,
 		     const struct inv_span *reason)
 {
 	put_life(r, (struct life *)held, reason);
-	inv_kept_remove(&r->lives, held);
+	inv_row_set_remove(&r->lives, held);
 	free(held);
 }
 
@@ -87,7 +87,7 @@ static struct life *life_of(struct inv_rows *r, uint32_t process)
 	if (!w || w->kind == INV_TOK_ATOM)
 		return NULL;
 	key = inv_row_process_hash(w);
-	held = inv_kept_find(&r->lives, key);
+	held = inv_row_set_find(&r->lives, key);
 	if (held)
 		return (struct life *)held;
 	while (r->lives.size > r->memory) {
@@ -99,7 +99,7 @@ static struct life *life_of(struct inv_rows *r, uint32_t process)
 		p->held.key = key;
 		p->held.size = sizeof(*p);
 		p->process = process;
-		if (!inv_kept_add(&r->lives, &p->held))
+		if (!inv_row_set_add(&r->lives, &p->held))
 			return p;
 		free(p);
 	}
@@ -197,7 +197,7 @@ static void put_request(struct inv_rows *r, const struct request *q)
 static void end_request(struct inv_rows *r, struct inv_row *held)
 {
 	put_request(r, (struct request *)held);
-	inv_kept_remove(&r->requests, held);
+	inv_row_set_remove(&r->requests, held);
 	free(held);
 }
 
@@ -251,7 +251,7 @@ static struct request *new_request(struct inv_rows *r, const struct inv_seen *s)
 	};
 	if (text.len)
 		memcpy(q->label, r->text.data + text.off, text.len);
-	if (!inv_kept_add(&r->requests, &q->held))
+	if (!inv_row_set_add(&r->requests, &q->held))
 		return q;
 	free(q);
 	r->rc = INV_ENOMEM;
@@ -261,8 +261,8 @@ static struct request *new_request(struct inv_rows *r, const struct inv_seen *s)
 static void request(struct inv_rows *r, const struct inv_seen *s)
 {
 	const struct inv_cause *cause = s->it->facts->cause;
-	struct request *q =
-		(struct request *)inv_kept_find(&r->requests, cause->request);
+	struct request *q = (struct request *)inv_row_set_find(&r->requests,
+							       cause->request);
 
 	if (!q)
 		q = new_request(r, s);

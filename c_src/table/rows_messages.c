@@ -74,7 +74,7 @@ static void put_sent(struct inv_rows *r, const struct message *m)
 
 static void drop(struct inv_rows *r, struct inv_row *held)
 {
-	inv_kept_remove(&r->messages, held);
+	inv_row_set_remove(&r->messages, held);
 	free(held);
 }
 
@@ -106,7 +106,7 @@ static void sent(struct inv_rows *r, const struct inv_seen *s,
 		free(m);
 		return;
 	}
-	if (inv_kept_add(&r->messages, &m->held)) {
+	if (inv_row_set_add(&r->messages, &m->held)) {
 		r->rc = INV_ENOMEM;
 		free(m);
 		return;
@@ -170,16 +170,16 @@ static struct inv_row *find(const struct inv_rows *r, const struct inv_seen *s)
 
 	if (!process || s->it->ev.light || !s->payload.there)
 		return NULL;
-	held = inv_kept_find(&r->messages,
-			     key_of(r, inv_row_process_hash(process),
-				    &s->payload));
+	held = inv_row_set_find(&r->messages,
+				key_of(r, inv_row_process_hash(process),
+				       &s->payload));
 	if (!held && process->name) {
 		name = (struct inv_row_process){ .kind = INV_TOK_ATOM,
 						 .number = process->name,
 						 .node = process->node };
-		held = inv_kept_find(&r->messages,
-				     key_of(r, inv_row_process_hash(&name),
-					    &s->payload));
+		held = inv_row_set_find(&r->messages,
+					key_of(r, inv_row_process_hash(&name),
+					       &s->payload));
 	}
 	return is_text(r, held, &s->payload) ? held : NULL;
 }
@@ -207,8 +207,8 @@ static void seq_message(struct inv_rows *r, const struct inv_seen *s)
 		sent(r, s, &s->message, cause ? key_of_seq(cause->id) : 0);
 	} else if (s->seq_kind == INV_SEQ_RECEIVE) {
 		if (cause && cause->cause)
-			held = inv_kept_find(&r->messages,
-					     key_of_seq(cause->cause));
+			held = inv_row_set_find(&r->messages,
+						key_of_seq(cause->cause));
 		received(r, s, &s->message, is_from(r, held, s) ? held : NULL,
 			 "serial");
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef INV_TABLE_KEPT_H
-#define INV_TABLE_KEPT_H
+#ifndef INV_TABLE_ROW_SET_H
+#define INV_TABLE_ROW_SET_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ struct inv_row {
 					  key's last row */
 };
 
-struct inv_kept {
+struct inv_row_set {
 	size_t size; /* bytes of memory of all rows */
 	size_t n;
 	struct inv_row *oldest;
@@ -36,15 +36,15 @@ struct inv_kept {
 };
 
 /* Frees the set and all its rows. */
-void inv_kept_release(struct inv_kept *h);
+void inv_row_set_release(struct inv_row_set *h);
 
 /* Adds a row, whose key and size are set. Returns 0, and then the set owns the
  * row. Returns INV_ENOMEM, and then the caller still owns the row. */
-int inv_kept_add(struct inv_kept *h, struct inv_row *row);
+int inv_row_set_add(struct inv_row_set *h, struct inv_row *row);
 /* Returns the oldest row with the key, or NULL. */
-struct inv_row *inv_kept_find(const struct inv_kept *h, uint64_t key);
+struct inv_row *inv_row_set_find(const struct inv_row_set *h, uint64_t key);
 /* Removes a row, which must be the oldest row with its key. The caller frees
  * the row. */
-void inv_kept_remove(struct inv_kept *h, struct inv_row *row);
+void inv_row_set_remove(struct inv_row_set *h, struct inv_row *row);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "table/kept.h"
+#include "table/row_set.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 
-void inv_kept_release(struct inv_kept *h)
+void inv_row_set_release(struct inv_row_set *h)
 {
 	struct inv_row *row = h->oldest;
 
@@ -20,13 +20,13 @@ void inv_kept_release(struct inv_kept *h)
 	memset(h, 0, sizeof(*h));
 }
 
-static size_t place(const struct inv_kept *h, uint64_t key)
+static size_t place(const struct inv_row_set *h, uint64_t key)
 {
 	key *= UINT64_C(0x9e3779b97f4a7c15);
 	return (key >> 32) & (h->n_slots - 1);
 }
 
-static int grow(struct inv_kept *h)
+static int grow(struct inv_row_set *h)
 {
 	size_t n = h->n_slots ? h->n_slots * 2 : 256;
 	struct inv_row **old = h->slots;
@@ -50,7 +50,7 @@ static int grow(struct inv_kept *h)
 	return 0;
 }
 
-struct inv_row *inv_kept_find(const struct inv_kept *h, uint64_t key)
+struct inv_row *inv_row_set_find(const struct inv_row_set *h, uint64_t key)
 {
 	struct inv_row *row = h->n_slots ? h->slots[place(h, key)] : NULL;
 
@@ -59,13 +59,13 @@ struct inv_row *inv_kept_find(const struct inv_kept *h, uint64_t key)
 	return row;
 }
 
-int inv_kept_add(struct inv_kept *h, struct inv_row *row)
+int inv_row_set_add(struct inv_row_set *h, struct inv_row *row)
 {
 	struct inv_row *first;
 
 	if (h->n_keys >= h->n_slots && grow(h))
 		return INV_ENOMEM;
-	first = inv_kept_find(h, row->key);
+	first = inv_row_set_find(h, row->key);
 	row->next = NULL;
 	row->chain = NULL;
 	row->last = row;
@@ -91,7 +91,7 @@ int inv_kept_add(struct inv_kept *h, struct inv_row *row)
 	return 0;
 }
 
-void inv_kept_remove(struct inv_kept *h, struct inv_row *row)
+void inv_row_set_remove(struct inv_row_set *h, struct inv_row *row)
 {
 	struct inv_row **at = &h->slots[place(h, row->key)];
 
