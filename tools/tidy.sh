@@ -11,7 +11,7 @@ checks=
 # The analyzer takes most of the time. It is off for tests, which run under the
 # sanitizers, and for files with uthash, whose macros cause false findings.
 case $file in test/*|bench/*) checks="--checks=-clang-analyzer-*" ;; esac
-if grep -q '<uthash.h>' "$file"; then checks="--checks=-clang-analyzer-*"; fi
+if grep -q 'uthash\.h[>"]' "$file"; then checks="--checks=-clang-analyzer-*"; fi
 
 # shellcheck disable=SC2086  # words
 out=$(clang-tidy --quiet $checks "$file" -- -std=c11 $LINT_CPPFLAGS \

@@ -4,18 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-/* clang warns about the default hash function of uthash, in which cases of a
- * switch fall through. */
-#define HASH_FUNCTION(key, len, hash) \
-	((hash) = (unsigned)XXH3_64bits((key), (len)))
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
-#include <uthash.h>
-
 #include "base/clock.h"
+#include "base/uthash.h"
 #include "cli/causes.h"
 #include "cli/clock_report.h"
 #include "cli/started.h"

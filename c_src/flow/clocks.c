@@ -9,11 +9,8 @@
 /* All keys consist of numbers of 64 bits, which are hashes or serials. */
 #define HASH_FUNCTION(key, len, hash) \
 	((hash) = inv__seq_bucket((key), (len) / sizeof(uint64_t)))
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
-#include <uthash.h>
-
 #include "base/err.h"
+#include "base/uthash.h"
 
 /* At most this many messages are kept while only their send event or only their
  * receive event was read. They take about 100 MiB. */

@@ -8,12 +8,9 @@
 
 #define HASH_FUNCTION(key, len, hash) \
 	((hash) = inv__seq_bucket((key), (len) / sizeof(uint64_t)))
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
-#include <uthash.h>
-
 #include "base/err.h"
 #include "base/utf8.h"
+#include "base/uthash.h"
 #include "flow/seq.h"
 
 struct inv_label {

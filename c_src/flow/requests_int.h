@@ -8,9 +8,7 @@
 /* All keys consist of numbers of 64 bits, which are hashes or serials. */
 #define HASH_FUNCTION(key, len, hash) \
 	((hash) = inv__seq_bucket((key), (len) / sizeof(uint64_t)))
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
-#include <uthash.h>
+#include "base/uthash.h"
 
 /* Declarations that requests*.c share. requests_parties.c has the processes,
  * and for each process its latest turns: a turn is what the process does from

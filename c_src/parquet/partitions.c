@@ -9,17 +9,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-/* clang refuses uthash's own hash function, which falls through cases. Set an
- * error instead of ending the program if memory is exhausted. */
-#define HASH_FUNCTION(key, len, hash) \
-	((hash) = (unsigned)XXH3_64bits((key), (len)))
-#define HASH_NONFATAL_OOM 1
+/* The function that adds an element has the variable. */
 #define uthash_nonfatal_oom(obj) (oom = true)
-#include <uthash.h>
-
+#include "base/uthash.h"
 #include "sink/sink.h"
 
 #define HOUR_NS ((int64_t)3600 * 1000000000)

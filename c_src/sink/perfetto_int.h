@@ -6,9 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <uthash.h>
-
 #include "base/proto.h"
+#include "base/uthash.h"
 #include "flow/flow.h"
 #include "sink/sink.h"
 

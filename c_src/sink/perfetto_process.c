@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a timeline knows of processes, and their tracks. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#define HASH_FUNCTION(key, len, hash) \
-	((hash) = (unsigned)XXH3_64bits((key), (len)))
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
-#include <uthash.h>
-
-#include "sink/perfetto_int.h"
-
 #include <stdlib.h>
 
+#include "base/uthash.h"
 #include "log/names.h"
+#include "sink/perfetto_int.h"
 #include "sink/system_process.h"
 
 /* Bounds of the memory. If there are more processes, those that had no event

@@ -12,16 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#define HASH_FUNCTION(key, len, hash) \
-	((hash) = (unsigned)XXH3_64bits((key), (len)))
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(elt) ((elt)->stored = false)
-#include <uthash.h>
-
 #include "base/json.h"
+#include "base/uthash.h"
 #include "flow/flow.h"
 #include "flow/hops.h"
 #include "flow/seq.h"
