@@ -57,13 +57,6 @@ struct seq {
 
 /* --- while it runs -------------------------------------------------------- */
 
-static bool wants(void *arg, struct inv_member *m)
-{
-	(void)arg;
-	(void)m;
-	return true;
-}
-
 static void took(void *arg, struct inv_member *m, const struct inv_followed *f)
 {
 	struct seq *s = arg;
@@ -275,7 +268,7 @@ static int watch(struct seq *s)
 	s->watch = (struct inv_watch){
 		.ms = &s->members,
 		.arg = s,
-		.wants = wants,
+		.wants = inv_watch_wants_all,
 		.took = took,
 		.turn = turn,
 		.period_ms = STATUS_MS,

@@ -4,11 +4,9 @@
 
 #include <stdbool.h>
 
-#include "cli/members.h"
+#include "cli/feeds.h"
 #include "flow/flow.h"
 #include "flow/tallies.h"
-#include "log/feed.h"
-#include "log/notice.h"
 
 /*
  * Reads the logs of sessions that count or time events. Reads them while the
@@ -25,10 +23,7 @@ struct inv_collect {
 	struct inv_flow flow;
 	struct inv_tallies tallies;
 	/* private */
-	const struct inv_members *ms;
-	struct inv_notices notices;
-	struct inv_node *names;	 /* one for each member */
-	struct inv_feed **feeds; /* a feed for each member's log */
+	struct inv_feeds feeds;
 };
 
 /* These return 0 or INV_ENOMEM. Call inv_collect_release also after a

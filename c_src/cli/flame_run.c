@@ -3,16 +3,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
 #include "cli/cleanup.h"
 #include "cli/cmd.h"
 #include "cli/dry.h"
 #include "cli/report.h"
 #include "cli/session_name.h"
 #include "cli/units.h"
-#include "log/live.h"
 #include "sink/duration.h"
 #include "sink/output.h"
 #include "sink/profile_sink.h"
@@ -35,13 +32,6 @@ static void fail(struct inv_flame *c, const char *why)
 	inv_watch_stop(&c->watch, why);
 }
 
-static bool wants(void *arg, struct inv_member *m)
-{
-	(void)arg;
-	(void)m;
-	return true;
-}
-
 /* Adds to the profile the items of a member's log that have arrived. */
 static void read_feed(struct inv_flame *c, struct inv_feed *feed)
 {
@@ -61,35 +51,20 @@ static void read_feed(struct inv_flame *c, struct inv_feed *feed)
 		fail(c, "no memory");
 }
 
-static struct inv_feed *feed_of(const struct inv_flame *c,
-				const struct inv_member *m)
-{
-	return c->feeds[m - c->members.v];
-}
-
 static void took(void *arg, struct inv_member *m, const struct inv_followed *f)
 {
 	struct inv_flame *c = arg;
-	struct inv_feed *feed = feed_of(c, m);
-	struct inv_err err = { 0 };
 
 	if (!inv_tee_put(&c->tee, m, f))
 		inv_watch_stop(&c->watch, "the log could not be written");
-	if (f->len && inv_live_push(feed, f->bytes, f->len, &err))
-		inv_screen_note_node(c->cluster.screen, m->name, err.text);
-	if (f->watermark == INV_WATERMARK_AT)
-		inv_live_mark(feed, f->ns, inv_mono_ms());
-	read_feed(c, feed);
+	read_feed(c, inv_feeds_took(&c->feeds, m, f));
 }
 
 static void ended(void *arg, struct inv_member *m)
 {
 	struct inv_flame *c = arg;
-	struct inv_err err = { 0 };
 
-	if (inv_live_end(feed_of(c, m), &err))
-		inv_screen_note_node(c->cluster.screen, m->name, err.text);
-	read_feed(c, feed_of(c, m));
+	read_feed(c, inv_feeds_ended(&c->feeds, m));
 }
 
 static int64_t turn(void *arg)
@@ -119,7 +94,7 @@ static void put_sampling(const struct inv_flame *c, const struct inv_member *m,
 			 struct inv_buf *b)
 {
 	const struct inv_sampling_sums *s =
-		inv_flow_sampling(&c->flow, &c->names[m - c->members.v]);
+		inv_flow_sampling(&c->flow, &c->feeds.nodes[m - c->members.v]);
 	const uint64_t *v = s ? s->v : NULL;
 	uint64_t hz;
 
@@ -173,7 +148,7 @@ static uint64_t lost(const struct inv_flame *c)
 
 	for (size_t i = 0; i < c->members.n; i++) {
 		const struct inv_sampling_sums *s =
-			inv_flow_sampling(&c->flow, &c->names[i]);
+			inv_flow_sampling(&c->flow, &c->feeds.nodes[i]);
 
 		n += inv_member_lost(&c->members.v[i]);
 		n += s ? s->v[INV_SAMPLING_LOST] : 0;
@@ -304,48 +279,12 @@ static void fill_opts(struct inv_flame *c, struct inv_session_opts *o,
 		o->sample = &c->sample;
 }
 
-static void notify(void *arg, const struct inv_notice *n)
-{
-	const struct inv_flame *c = arg;
-
-	if (n->kind == INV_NOTICE_DAMAGE)
-		inv_screen_note(c->cluster.screen,
-				"%s: damaged at offset %" PRIu64 ": %s",
-				n->file, n->off, n->text);
-}
-
-static int init_feeds(struct inv_flame *c)
-{
-	size_t n = c->members.n;
-	struct inv_err err = { 0 };
-	int rc = 0;
-
-	c->notices.notify = notify;
-	c->notices.arg = c;
-	c->names = calloc(n + 1, sizeof(*c->names));
-	c->feeds = calloc(n + 1, sizeof(struct inv_feed *));
-	if (!c->names || !c->feeds)
-		return INV_ENOMEM;
-	for (size_t i = 0; !rc && i < n; i++) {
-		const struct inv_member *m = &c->members.v[i];
-
-		c->names[i].name = (char *)(uintptr_t)m->name;
-		c->names[i].number = (uint32_t)i;
-		c->names[i].otp_release = m->at->survey.otp;
-		rc = inv_live_new(&c->feeds[i], &c->names[i], m->name,
-				  INV_LIVE_CAP, &c->notices, &err);
-		if (!rc && !m->there)
-			rc = inv_live_end(c->feeds[i], &err);
-	}
-	return rc;
-}
-
 static int init(struct inv_flame *c)
 {
 	struct inv_flow_opts o = { .profile = &c->profile };
-	int rc = init_feeds(c);
+	int rc = inv_feeds_init(&c->feeds, &c->members);
 
-	o.feeds = c->feeds;
+	o.feeds = c->feeds.v;
 	o.n_feeds = (uint32_t)c->members.n;
 	return rc ? rc : inv_flow_init(&c->flow, &o);
 }
@@ -354,11 +293,7 @@ static void release(struct inv_flame *c)
 {
 	inv_flow_release(&c->flow);
 	inv_paths_release(&c->profile);
-	for (size_t i = 0; c->feeds && i < c->members.n; i++)
-		if (c->feeds[i])
-			c->feeds[i]->ops->free(c->feeds[i]);
-	free(c->feeds);
-	free(c->names);
+	inv_feeds_release(&c->feeds);
 }
 
 static int watch(struct inv_flame *c)
@@ -366,7 +301,7 @@ static int watch(struct inv_flame *c)
 	c->watch = (struct inv_watch){
 		.ms = &c->members,
 		.arg = c,
-		.wants = wants,
+		.wants = inv_watch_wants_all,
 		.took = took,
 		.ended = ended,
 		.turn = turn,

@@ -5,13 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/members.h"
+#include "cli/feeds.h"
 #include "cli/tee.h"
 #include "cli/trace_opts.h"
 #include "cli/watch.h"
 #include "flow/flow.h"
-#include "log/feed.h"
-#include "log/notice.h"
 #include "sink/sink.h"
 
 /* `inviso flame': sessions sample stacks or trace calls, and their logs become
@@ -33,9 +31,7 @@ struct inv_flame {
 	struct inv_members members;
 	struct inv_watch watch;
 	struct inv_tee tee;
-	struct inv_notices notices;
-	struct inv_node *names;	 /* one for each member */
-	struct inv_feed **feeds; /* a feed for each member's log */
+	struct inv_feeds feeds;
 	struct inv_flow flow;
 	struct inv_paths profile;
 	bool failed;

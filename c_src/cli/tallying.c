@@ -30,13 +30,6 @@ static void fail(struct inv_tallying *c, const char *why)
 	inv_watch_stop(&c->watch, why);
 }
 
-static bool wants(void *arg, struct inv_member *m)
-{
-	(void)arg;
-	(void)m;
-	return true;
-}
-
 static void took(void *arg, struct inv_member *m, const struct inv_followed *f)
 {
 	struct inv_tallying *c = arg;
@@ -214,7 +207,7 @@ static int watch(struct inv_tallying *c)
 	c->watch = (struct inv_watch){
 		.ms = &c->members,
 		.arg = c,
-		.wants = wants,
+		.wants = inv_watch_wants_all,
 		.took = took,
 		.ended = ended,
 		.turn = turn,

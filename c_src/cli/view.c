@@ -2,9 +2,7 @@
 #include "cli/view.h"
 
 #include "base/clock.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
+#include "log/live.h"
 
 /* If a node does not answer, the merge delays the events of other nodes for at
  * most this long. */
@@ -13,35 +11,21 @@
 #define NAME_MS 250
 #define CHUNK ((size_t)16 * 1024)
 
-static struct inv_feed *feed_of(const struct inv_view *v,
-				const struct inv_member *m)
-{
-	return v->feeds[m - v->ms->v];
-}
-
 bool inv_view_wants(struct inv_view *v, const struct inv_member *m)
 {
 	return inv_screen_room(v->screen) > CHUNK &&
-	       !inv_live_full(feed_of(v, m));
+	       !inv_live_full(inv_feeds_of(&v->feeds, m));
 }
 
 void inv_view_took(struct inv_view *v, const struct inv_member *m,
 		   const struct inv_followed *f)
 {
-	struct inv_err err = { 0 };
-
-	if (f->len && inv_live_push(feed_of(v, m), f->bytes, f->len, &err))
-		inv_screen_note_node(v->screen, m->name, err.text);
-	if (f->watermark == INV_WATERMARK_AT)
-		inv_live_mark(feed_of(v, m), f->ns, inv_mono_ms());
+	(void)inv_feeds_took(&v->feeds, m, f);
 }
 
 void inv_view_ended(struct inv_view *v, const struct inv_member *m)
 {
-	struct inv_err err = { 0 };
-
-	if (inv_live_end(feed_of(v, m), &err))
-		inv_screen_note_node(v->screen, m->name, err.text);
+	(void)inv_feeds_ended(&v->feeds, m);
 }
 
 static void flush(struct inv_view *v)
@@ -74,8 +58,9 @@ static int next(struct inv_view *v, struct inv_item **item, int64_t *wait_ms)
 	v->held = NULL;
 	if (!inv_flow_awaits_name(&v->flow, *item))
 		return 0;
-	*wait_ms = inv_live_names_wait(v->feeds[(*item)->feed], (*item)->ts_ns,
-				       NAME_MS, v->merge.now_ms);
+	*wait_ms = inv_live_names_wait(v->feeds.v[(*item)->feed],
+				       (*item)->ts_ns, NAME_MS,
+				       v->merge.now_ms);
 	if (*wait_ms)
 		v->held = *item;
 	else
@@ -107,6 +92,8 @@ int64_t inv_view_print(struct inv_view *v)
 		} else if (v->events &&
 			   inv_summary_shown(&v->sink->sum) >= v->events) {
 			v->enough = true;
+			/* Damage in later bytes is irrelevant. */
+			v->feeds.quiet = true;
 		}
 		if (v->out.len >= CHUNK)
 			flush(v);
@@ -128,18 +115,6 @@ bool inv_view_done(const struct inv_view *v)
 	return v->enough || v->failed || inv_merge_done(&v->merge);
 }
 
-static void notify(void *arg, const struct inv_notice *n)
-{
-	struct inv_view *v = arg;
-
-	/* After --events events were printed, damage in later bytes is
-	 * irrelevant. */
-	if (n->kind == INV_NOTICE_DAMAGE && !v->enough)
-		inv_screen_note(v->screen,
-				"%s: damaged at offset %" PRIu64 ": %s",
-				n->file, n->off, n->text);
-}
-
 static void named(void *arg, struct inv_item *note)
 {
 	struct inv_view *v = arg;
@@ -149,25 +124,6 @@ static void named(void *arg, struct inv_item *note)
 		v->failed = true;
 }
 
-static int init_feed(struct inv_view *v, size_t i)
-{
-	const struct inv_member *m = &v->ms->v[i];
-	struct inv_node *node = &v->nodes[i];
-	struct inv_err err = { 0 };
-	int rc;
-
-	node->name = (char *)(uintptr_t)m->name;
-	node->number = (uint32_t)i;
-	node->otp_release = m->at->survey.otp;
-	rc = inv_live_new(&v->feeds[i], node, m->name, INV_LIVE_CAP,
-			  &v->notices, &err);
-	if (!rc)
-		inv_live_names_to(v->feeds[i], named, v);
-	if (!rc && !m->there)
-		rc = inv_live_end(v->feeds[i], &err);
-	return rc;
-}
-
 int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 		  const struct inv_sink_opts *opts)
 {
@@ -175,20 +131,14 @@ int inv_view_init(struct inv_view *v, const struct inv_sink_ops *format,
 		.keep = format->calls || inv_pick_active(v->pick),
 	};
 	size_t n = v->ms->n;
-	int rc = 0;
+	int rc = inv_feeds_init(&v->feeds, v->ms);
 
-	v->notices.notify = notify;
-	v->notices.arg = v;
-	v->feeds = calloc(n + 1, sizeof(struct inv_feed *));
-	v->nodes = calloc(n + 1, sizeof(*v->nodes));
-	if (!v->feeds || !v->nodes)
-		return INV_ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = init_feed(v, i);
+		inv_live_names_to(v->feeds.v[i], named, v);
 	if (!rc)
-		rc = inv_merge_init(&v->merge, v->feeds, (uint32_t)n);
+		rc = inv_merge_init(&v->merge, v->feeds.v, (uint32_t)n);
 	v->merge.patience_ms = PATIENCE_MS;
-	flow_opts.feeds = v->feeds;
+	flow_opts.feeds = v->feeds.v;
 	flow_opts.n_feeds = (uint32_t)n;
 	if (!rc)
 		rc = inv_flow_init(&v->flow, &flow_opts);
@@ -201,11 +151,7 @@ void inv_view_release(struct inv_view *v)
 {
 	inv_flow_release(&v->flow);
 	inv_merge_release(&v->merge);
-	for (size_t i = 0; v->feeds && i < v->ms->n; i++)
-		if (v->feeds[i])
-			v->feeds[i]->ops->free(v->feeds[i]);
-	free(v->feeds);
-	free(v->nodes);
+	inv_feeds_release(&v->feeds);
 	inv_sink_free(v->sink);
 	inv_buf_release(&v->out);
 }

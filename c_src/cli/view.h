@@ -5,10 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/members.h"
+#include "cli/feeds.h"
 #include "cli/pick.h"
 #include "flow/flow.h"
-#include "log/live.h"
 #include "log/merge.h"
 #include "sink/sink.h"
 
@@ -32,9 +31,7 @@ struct inv_view {
 	bool failed; /* memory is exhausted */
 	struct inv_sink *sink;
 	/* private */
-	struct inv_notices notices;
-	struct inv_feed **feeds; /* feeds[i] reads the log of member i */
-	struct inv_node *nodes;
+	struct inv_feeds feeds;
 	struct inv_merge merge;
 	struct inv_flow flow;
 	struct inv_item *held; /* the next item, which waits for a name; NULL:

@@ -205,6 +205,13 @@ void inv_watch_stop(struct inv_watch *w, const char *why)
 		w->why = why;
 }
 
+bool inv_watch_wants_all(void *arg, struct inv_member *m)
+{
+	(void)arg;
+	(void)m;
+	return true;
+}
+
 static bool want_log(struct inv_watch *w, struct inv_member *m)
 {
 	return w->wants && !m->eof && !w->discard && w->wants(w->arg, m);

@@ -21,8 +21,8 @@
 struct inv_watch {
 	struct inv_members *ms;
 	void *arg; /* passed to the hooks */
-	/* Returns true if m's log is to be requested. If the pointer is NULL,
-	 * only the status is requested. */
+	/* Returns true if m's log is to be requested (inv_watch_wants_all:
+	 * always). If the pointer is NULL, only the status is requested. */
 	bool (*wants)(void *arg, struct inv_member *m);
 	/* Receives bytes of m's log, and the status. */
 	void (*took)(void *arg, struct inv_member *m,
@@ -68,5 +68,8 @@ void inv_watch_run(struct inv_watch *w);
 /* Makes inv_watch_run request all sessions to stop. Hooks may call it. why:
  * text for the user, valid as long as the members. */
 void inv_watch_stop(struct inv_watch *w, const char *why);
+
+/* For `wants': returns true. */
+bool inv_watch_wants_all(void *arg, struct inv_member *m);
 
 #endif

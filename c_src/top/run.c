@@ -244,13 +244,6 @@ static int start(struct inv_top_run *r)
 
 /* --- while it runs -------------------------------------------------------- */
 
-static bool wants(void *arg, struct inv_member *m)
-{
-	(void)arg;
-	(void)m;
-	return true;
-}
-
 static struct inv_collect *collect_of(struct inv_top_run *r,
 				      const struct inv_member *m)
 {
@@ -284,8 +277,9 @@ static uint64_t counted_ms(const struct inv_collect *c)
 {
 	uint64_t most = 0;
 
-	for (size_t i = 0; i < c->ms->n; i++) {
-		uint64_t ms = inv_tallies_ms(&c->tallies, c->ms->v[i].name);
+	for (size_t i = 0; i < c->feeds.ms->n; i++) {
+		uint64_t ms =
+			inv_tallies_ms(&c->tallies, c->feeds.ms->v[i].name);
 
 		most = ms > most ? ms : most;
 	}
@@ -419,7 +413,7 @@ static int watch(struct inv_top_run *r)
 	r->watch = (struct inv_watch){
 		.ms = &r->all,
 		.arg = r,
-		.wants = wants,
+		.wants = inv_watch_wants_all,
 		.took = took,
 		.ended = ended,
 		.turn = turn,
@@ -492,9 +486,9 @@ int inv_top_run(struct inv_top_run *r)
 		return status;
 	r->child_fd = -1;
 	status = run(r);
-	if (r->times.ms)
+	if (r->times.feeds.ms)
 		inv_collect_release(&r->times);
-	if (r->counts.ms)
+	if (r->counts.feeds.ms)
 		inv_collect_release(&r->counts);
 	inv_board_release(&r->model);
 	free(r->gauges);
