@@ -39,8 +39,9 @@ main([Out, Dir, Command]) ->
     ok = file:write_file(Out, json(Rows)),
     halt(0).
 
-%% Returns a row {Name, Value, Unit, Peer's name, Value / peer's value}. If the row has no peer, the
-%% last two elements are `none'.
+%% Returns a row {Name, Value, Unit, Peer's name, Value / peer's value}. The peer is what the value
+%% is compared with, for example another tracer. If there is no peer, the last two elements are
+%% `none'.
 row(Name, Value, Unit) -> {Name, Value, Unit, none, none}.
 row(Name, Value, Unit, Against, Peer) ->
     {Name, Value, Unit, Against, Value / max(Peer, 1.0e-9)}.
@@ -473,7 +474,7 @@ flood_rows(Work) ->
      row("flood: events recorded", Recorded, "events", "offered", Produced)].
 
 %% Samples this node's resident memory until each of the processes has sent `done'. Returns the
-%% largest value. It includes the memory of the rings, which is resident from the start.
+%% largest value. The value includes the memory of the rings, which is resident from the start.
 watch([], Peak) -> Peak;
 watch([Pid | Rest], Peak) ->
     receive {Pid, done} -> watch(Rest, max(Peak, rss()))
@@ -545,9 +546,9 @@ merge_rates(Run, Work, Merger) ->
     timer:sleep(100),
     {Ours, median([dbg_rate(Port, Small, Work) || _ <- [1, 2, 3]])}.
 
-%% Returns the number of events merged per second of CPU time, of the merge and this node together.
-%% The output goes to /dev/null, because writing 400 MB of JSON to a file would take the file system
-%% more time than the merge takes.
+%% Returns the number of merged events per second of CPU time. The CPU time is the sum of the times
+%% of the merge and of this node. The output goes to /dev/null, because writing 400 MB of JSON to a
+%% file would take the file system more time than the merge takes.
 merge_rate(Merger, Options, Logs, N) ->
     T0 = cpu_ticks(),
     P = open_port({spawn_executable, Merger},
@@ -574,7 +575,7 @@ dbg_rate(File, N, Work) ->
     Rate.
 
 %%---------------------------------------------------------------------------
-%% inviso_lfm:merge/2 of the logs and ti files of two nodes
+%% How many events per second inviso_lfm:merge/2 merges from the logs and ti files of two nodes
 
 %% The original Inviso merged this many events per second in its best run, with OTP R15 on a quiet
 %% machine, for two nodes with 200 000 calls each. The number is a constant, because current
@@ -658,7 +659,8 @@ attach_rows(Work, Command) ->
             []
     end.
 
-%% The peer of each row is its upper bound, so the ratio must be at most 1.
+%% These values are not compared with another tracer. The peer of a row is the upper bound of its
+%% value, so the ratio must be at most 1.
 cost_rows(Work, Command) ->
     progress("what attaching costs a node"),
     [case Bar of

@@ -4,16 +4,16 @@
 %% `dbg' in a node that is started for this.
 -module(inviso_bench_attach).
 -export([rows/2]).
--export([by_dbg/1]). % runs in a node that is started for it
--export([with_home/2, start_node/5, stop_node/1, os_pid/1, run/3]). % for other rows
+-export([by_dbg/1]). % called in a node that each round starts
+-export([with_home/2, start_node/5, stop_node/1, os_pid/1, run/3]). % for inviso_bench_cost
 
 -define(ROUNDS, 7).
 -define(WAIT, 30000).
-%% Milliseconds between two calls in a node.
+%% A traced node calls lists:seq/2 again and again, with pauses of this many milliseconds.
 -define(PAUSE, 1).
-%% Milliseconds before each round, in which nodes complete the work of the round before.
+%% Before each round the nodes get this many milliseconds to complete the work of the last round.
 -define(REST, 300).
-%% The exit status of the command if events were refused after the limit.
+%% The exit status of the command if events beyond the limit of events were lost.
 -define(LOST, 7).
 
 %% Returns rows {Name, Milliseconds, Peer's name, Milliseconds of the peer}. If the command fails,
@@ -78,8 +78,8 @@ tls_nodes(Home) ->
             [{start_nodes("tls", Args, Home), ["--tls-ca", Cert]}]
     end.
 
-%% Each round measures the command, with and without TLS, and dbg. So other work on the machine
-%% affects all of them in the same way.
+%% Each round measures three things: dbg, the command without TLS, and the command with TLS. So
+%% other work on the machine affects all three in the same way.
 measured(Command, Plain, Tls, Home) ->
     Rounds = [begin
                   Times = [command_ms(Command, Nodes, Args, Home)
@@ -162,9 +162,9 @@ cookie(File) ->
 name(What) ->
     lists:concat(["bench_", What, "_", os:getpid()]).
 
-%% Starts a node. Args are further arguments of erl. The node first evaluates the text Before:
-%% expressions, with a comma at the end. Then it calls lists:seq/2 again and again, and waits Pause
-%% milliseconds after each call.
+%% Starts a node. Args are further arguments of erl. Before is a text that the node evaluates first:
+%% expressions, each with a comma after it. Then the node calls lists:seq/2 again and again, and
+%% waits Pause milliseconds after each call.
 -spec start_node(string(), [string()], string(), pos_integer(),
                  file:filename()) -> {string(), port()}.
 start_node(What, Args, Before, Pause, Home) ->

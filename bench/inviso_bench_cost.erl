@@ -27,8 +27,8 @@ rows(Work, Command) ->
 large(Command, Home) ->
     Idle = "[spawn(timer, sleep, [infinity]) || _ <- lists:seq(1, "
         ++ ?PROCESSES ++ ")],",
-    %% The node's own load is a call every 100 ms. With a call each millisecond, this load would
-    %% take between 33 and 220 ms of CPU time per second.
+    %% The node's own load is one call every 100 ms. The CPU time of a call each millisecond would
+    %% vary between 33 and 220 ms per second, too much for this measurement.
     on_node("large", ["+P", "262144"], Idle, 100, Home,
             fun(Name, OsPid) -> large_rows(Command, Home, Name, OsPid) end).
 
@@ -64,7 +64,7 @@ repeated(Command, Home) ->
                       (resident_kb(OsPid) - Before) / 1024, "MiB", 10}]
             end).
 
-%% Runs Do with a node that waits Pause milliseconds between two calls.
+%% Runs Do with a node that calls lists:seq/2 again and again, with pauses of Pause milliseconds.
 on_node(What, Args, Before, Pause, Home, Do) ->
     {Name, Port} = inviso_bench_attach:start_node(What, Args, Before, Pause,
                                                   Home),
@@ -113,13 +113,13 @@ done(OsPid, Own, Before, Left) ->
         false -> done(OsPid, Own, Now, Left - 1)
     end.
 
-%% Returns true if inviso's library is still loaded. Then inviso's code is loaded too.
+%% Returns true if inviso's library is still loaded. The library is loaded as long as inviso's code.
 has_code(OsPid) ->
     Maps = os:cmd("cat /proc/" ++ integer_to_list(OsPid) ++ "/maps"),
     string:find(Maps, "inviso_tracer.so") =/= nomatch.
 
-%% The program's name is in parentheses and may contain spaces, so the fields are read from the last
-%% parenthesis on.
+%% In /proc/<pid>/stat the program's name is in parentheses and may contain spaces. So the fields
+%% are counted from the last parenthesis on.
 cpu_ms(OsPid) ->
     [_, Rest] = string:split(read(OsPid, "stat"), ")", trailing),
     Fields = string:lexemes(Rest, " "),
@@ -131,7 +131,7 @@ resident_kb(OsPid) ->
                            [{capture, all_but_first, binary}]),
     binary_to_integer(Kb).
 
-%% The kernel reports size 0 for these files, so file:read_file/1 is not used.
+%% The kernel reports size 0 for files in /proc, so file:read_file/1 is not used.
 read(OsPid, Name) ->
     {ok, File} = file:open(["/proc/", integer_to_list(OsPid), "/", Name],
                            [read, raw, binary]),

@@ -9,8 +9,8 @@
 -define(ROUNDS, 20).
 -define(INTERVAL_MS, 400).
 
-%% Returns {Without, With}: for each interval the number of steps per second, without and with the
-%% sampler.
+%% Returns {Without, With}. Each is a list with one element for each interval: how often per second
+%% the busy processes completed step/1, without the sampler or with it.
 rates(Work) ->
     Idle = [spawn(fun() -> receive stop -> ok end end) || _ <- lists:seq(1, ?IDLE)],
     Done = counters:new(1, [write_concurrency]),
@@ -32,8 +32,8 @@ rate(Done, Tracer) ->
                   _ -> inviso_session_sample:start(
                          #{hz => 100, waiting => false, most => 32}, Tracer, [])
               end,
-    %% In its first tick the sampler lists all processes. In a real run, which is longer, this
-    %% hardly matters. So the measurement begins after it.
+    %% In its first tick the sampler lists all processes. In a real run, which is longer, this tick
+    %% hardly matters. So the measurement begins after the first tick.
     timer:sleep(50),
     Before = counters:get(Done, 1),
     Begin = erlang:monotonic_time(),

@@ -8,8 +8,8 @@
 
 -define(MESSAGES, 10000).
 -define(ROUNDS, 60).
-%% The recorded traces: the number of chains of messages, and the number of messages of each chain.
-%% One message in LOCAL goes to the other node. Each message makes two events.
+%% The recorded traces have CHAINS chains of messages, with HOPS messages in each chain. Every
+%% LOCAL-th message goes to the other node. Each message makes two events.
 -define(CHAINS, 16).
 -define(HOPS, 32000).
 -define(LOCAL, 8).
@@ -102,7 +102,7 @@ merge_rows(Work, Rate) ->
 call(Peer, F, Args) ->
     peer:call(Peer, ?MODULE, F, Args, 120000).
 
-%% Starts a process that closes the log of a peer when it gets a message `close'.
+%% Starts a process. When the process gets a message `close', it closes the log of the node Peer.
 closer(Peer) ->
     spawn(fun() ->
                   receive
@@ -111,8 +111,9 @@ closer(Peer) ->
           end).
 
 %% record(Log, Other, wait) opens a log in a new process, and starts relays. Then the other node
-%% calls record(Log, Other, start). This does the same, also sends messages through all chains, and
-%% returns when all chains have ended. record(close, _, _) closes the log of its node.
+%% calls record(Log, Other, start), which also opens a log and starts relays. It then sends messages
+%% through all chains, and returns when all chains have ended. record(close, _, _) closes the log of
+%% the node on which it is called.
 record(close, _, _) ->
     ?MODULE ! {close, self()},
     receive {closed, Stats} -> Stats end;
@@ -148,7 +149,7 @@ record(Log, Other, What) ->
 name(I) -> list_to_atom("inviso_bench_relay_" ++ integer_to_list(I)).
 
 %% A relay passes messages on, usually to the next relay on this node. If the message's number is a
-%% multiple of LOCAL, the message goes to the same relay on the other node.
+%% multiple of LOCAL, the message goes to the relay with the same number on the other node.
 relay(I, Other) ->
     receive
         {hop, 0, [Starter, Chain], _} ->

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tracer module that sends each event to every process in its state, which
- * is a list. It shows what the messages alone cost. */
+/* A tracer module whose state is a list of processes. It sends each event to
+ * all of them, and does nothing else, so it shows what the messages cost. */
 #include <erl_nif.h>
 
 static ERL_NIF_TERM am_trace;

@@ -9,16 +9,17 @@
 -define(SERVER, "/usr/lib/rabbitmq/bin/rabbitmq-server").
 -define(BOOT_MS, 60000).
 -define(CALL_MS, 60000).
-%% These numbers of queues, and of messages that circulate in each, keep the broker busy. With more
-%% messages the state of a channel would be larger, because it contains all messages that are not
-%% acknowledged.
+%% How many queues there are, and how many messages circulate in each queue. These are enough to
+%% keep the broker busy. With more messages the state of a channel would be larger, because the
+%% state contains all messages that are not acknowledged.
 -define(QUEUES, 4).
 -define(CIRCULATING, 10).
 
 -type broker() :: #{node := node(), load := node(), os_pid := integer(),
                     ports := [port()], load_pid := integer()}.
 
-%% Starts RabbitMQ, and a node that is its load. Both end when the calling process ends.
+%% Starts RabbitMQ, and a node whose clients give RabbitMQ work, the load. Both end when the calling
+%% process ends.
 -spec start(file:filename(), file:filename()) -> broker().
 start(Plugins, Work) ->
     Unique = os:getpid(),
@@ -31,7 +32,7 @@ start(Plugins, Work) ->
                          "ADVANCED_CONFIG_FILE", "GENERATED_CONFIG_DIR",
                          "CONF_ENV_FILE"]],
     %% The broker is started in the same way as by a service manager: the VM runs without a shell.
-    %% LOGS is removed from the environment, because RabbitMQ would log to the file that it names.
+    %% The variable LOGS is removed from the environment: RabbitMQ would log to the file in LOGS.
     BrokerPort = program(Work, "broker.out", [?SERVER],
                          [{"RABBITMQ_NODENAME", atom_to_list(Node)},
                           {"RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1"},

@@ -22,9 +22,9 @@ file_end() ->
         false -> dbg:stop()
     end.
 
-%% Traces all calls of a module. A process counts the events. It is slower than the traced
-%% processes, so its message queue grows by gigabytes. If the node's memory grows by more than Most
-%% bytes, another process ends the tracing.
+%% Traces all calls of a module. A process counts the events. The counting process is slower than
+%% the traced processes, so its message queue grows by gigabytes. If the node's memory grows by more
+%% than Most bytes, another process ends the tracing.
 -spec count_begin(module(), pos_integer()) -> ok.
 count_begin(Module, Most) ->
     Counted = counters:new(1, []),

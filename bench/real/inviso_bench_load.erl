@@ -19,8 +19,7 @@ start(Port, Connections, Circulating) ->
     {ok, _} = application:ensure_all_started(amqp_client),
     Taken = counters:new(1, [write_concurrency]),
     persistent_term:put(?MODULE, Taken),
-    %% Each connection gets a process of its own, because the caller may end, as a process of rpc
-    %% does.
+    %% Each connection gets a process of its own, because the caller, a process of rpc, may end.
     _ = [spawn(fun() -> connection(Port, Circulating, Taken) end)
          || _ <- lists:seq(1, Connections)],
     ok.

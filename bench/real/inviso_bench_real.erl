@@ -67,8 +67,8 @@ measure(#{work := Work} = Opts, Plugins, Out) ->
     inviso_bench_table:print(Untraced, Rows, length(Rounds)),
     ok = file:write_file(Out, inviso_bench_table:json(Untraced, Rows)).
 
-%% Measures rounds. Begins the next round only if there is enough time even if it takes a quarter
-%% longer than the last round.
+%% Measures rounds. Begins another round only if enough time is left for a round that takes a
+%% quarter longer than the last one.
 rounds(Broker, #{rounds := Most} = Opts, Began, RoundBegan, N) ->
     progress("round ~b", [N]),
     Turns = [{Way, turn(Way, Broker, Opts)}

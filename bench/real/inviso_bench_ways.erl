@@ -7,8 +7,8 @@
 
 -define(MODULE_TRACED, "rabbit_channel").
 -define(WINDOW_MS, 3000).
-%% The window for a process tracer is shorter, because its message queue grows by up to a gigabyte
-%% per second.
+%% A process tracer is measured for a shorter time, because its message queue grows by up to a
+%% gigabyte per second.
 -define(SHORT_WINDOW_MS, 2000).
 -define(MOST_MEMORY, 2 bsl 30).
 -define(READY_MS, 60000).

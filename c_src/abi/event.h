@@ -118,11 +118,11 @@ enum inv_ev_flags {
 	INV_EV_LIGHT = 1u << 7, /* recorded in light mode (payload => none) */
 	/* The head of a record has a bit for INV_EV_CUT and a bit for
 	 * INV_EV_EXTRA. So in the byte `flags' of the record, the same two
-	 * values are free for other meanings. The first: a mark replaces a
-	 * redacted value: */
+	 * bits have other meanings. The bit of INV_EV_CUT means that a mark
+	 * replaces a redacted value: */
 	INV_EV_REDACTED = INV_EV_CUT,
-	/* The second: the record describes a whole call (see the next
-	 * comment): */
+	/* The bit of INV_EV_EXTRA, in the byte `flags' of the record, means
+	 * that the record describes a whole call (see the next comment): */
 	INV_EV_WHOLE = INV_EV_EXTRA,
 };
 
@@ -142,9 +142,10 @@ enum inv_ev_flags {
 
 /*
  * Light mode (payload => none) leaves out messages, arguments and results. In
- * send, receive and seq_trace a HOLE replaces the message. The payload of call,
- * and the extra of spawn and spawned, are {M,F,Arity}. return_from and
- * exception_from have no value. The records of other tags are unchanged.
+ * send, receive and seq_trace a HOLE (abi/term.h) replaces the message. The
+ * payload of call is {M,F,Arity}, as is the extra of spawn and spawned.
+ * return_from and exception_from have no value. The records of other tags are
+ * unchanged.
  */
 
 /*
@@ -188,10 +189,11 @@ enum inv_note {
 	 * the shortest time, the longest time and the sum of all times, in ns.
 	 * If no call has a time, the shortest time is [] */
 	INV_NOTE_TIMES = 7,
-	/* A part of the histogram of these times for one key. Terms: the kind
-	 * of the key and the key; the number of a block (abi/buckets.h); a list
-	 * that has for each bucket of the block the count of calls whose time
-	 * is in the bucket. Zeros at the end of the list are left out */
+	/* One block of the histogram of the times of the calls with one key.
+	 * Terms: the kind of the key and the key; the number of the block
+	 * (abi/buckets.h); a list with a number for each bucket of the block,
+	 * which says how many calls have a time in this bucket. Zeros at the
+	 * end of the list are left out */
 	INV_NOTE_BUCKETS = 8,
 	/* A sample of the stack of a process. Terms: the pid; flags (enum
 	 * inv_sample_flag); how much time the sample represents, in ns; how
@@ -205,9 +207,9 @@ enum inv_note {
 	INV_NOTE_SAMPLING = 15,
 	/* The histograms of this log are of the values of an expression, not of
 	 * times. One term: the expression, a binary of UTF-8. INV_NOTE_TIMES
-	 * and INV_NOTE_BUCKETS then have these values instead of ns. Where they
-	 * count calls without a time, they count the events for which the value
-	 * is no integer from 0 to INT64_MAX */
+	 * and INV_NOTE_BUCKETS then have these values instead of ns. Their
+	 * number of calls without a time is then the number of events for which
+	 * the value is no integer from 0 to INT64_MAX */
 	INV_NOTE_MEASURE = 16,
 };
 
@@ -228,10 +230,10 @@ enum inv_sampling {
 	INV_SAMPLING_ASKED_HZ,	/* requested number of ticks in a second */
 	INV_SAMPLING_PROCESSES, /* the highest number of processes on the node,
 				   without those of inviso */
-	INV_SAMPLING_FOUND,   /* samples, plus processes that were found but not
-				 asked, because a tick asks only a bounded
-				 number of processes for a bounded time; summed
-				 over all ticks */
+	INV_SAMPLING_FOUND,   /* number of samples, plus number of processes
+				 that were found, but not asked for their
+				 stacks. (A tick asks a bounded number of
+				 processes, and for a bounded time) */
 	INV_SAMPLING_STACKS,  /* how many samples were taken */
 	INV_SAMPLING_LATE,    /* samples with INV_SAMPLE_LATE */
 	INV_SAMPLING_CUT,     /* samples with INV_SAMPLE_CUT */
@@ -242,21 +244,22 @@ enum inv_sampling {
 };
 
 /* The kinds of keys of INV_NOTE_COUNT. Each comment says what is counted, and
- * after the semicolon what the key is. */
+ * what the key is. */
 enum inv_count_of {
-	INV_COUNT_TOTAL = 0,	/* all events; [] */
-	INV_COUNT_FUNCTION = 1, /* calls; {M,F,Arity} */
-	INV_COUNT_TAG = 2,	/* events other than calls; their tag */
-	INV_COUNT_PROCESS = 3,	/* events; the process or port */
+	INV_COUNT_TOTAL = 0,	/* all events; key: [] */
+	INV_COUNT_FUNCTION = 1, /* calls; key: {M,F,Arity} */
+	INV_COUNT_TAG = 2,	/* events other than calls; key: their tag */
+	INV_COUNT_PROCESS = 3,	/* events; key: the process or port */
 	INV_COUNT_OTHERS = 4,	/* events for whose key the table of a thread
-				 * had no room; [] */
-	INV_COUNT_CALLER = 5,	/* calls; the {M,F,Arity} of the caller */
-	INV_COUNT_VALUE = 6,	/* events; the value of an expression, the
+				 * had no room; key: [] */
+	INV_COUNT_CALLER = 5,	/* calls; key: the {M,F,Arity} of the caller */
+	INV_COUNT_VALUE = 6,	/* events; key: the value of an expression, the
 				 * result of the call, or the reason of the
 				 * exit */
-	INV_COUNT_FAILED = 7,	/* events for which the expression failed; [] */
-	INV_COUNT_EXCEPTION = 8, /* calls that ended with an exception; {Class,
-				  * Reason} */
+	INV_COUNT_FAILED = 7,	/* events for which the expression failed;
+				 * key: [] */
+	INV_COUNT_EXCEPTION = 8, /* calls that ended with an exception; key:
+				  * {Class, Reason} */
 };
 
 /* Returns true for the kinds of notes that a reader returns before all events

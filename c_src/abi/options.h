@@ -18,8 +18,8 @@
  * option unset. */
 #define INV_UNSET (-1)
 
-/* The most bytes that a recorded term takes without the contents of its
- * binaries, even if max_term_bytes is larger. */
+/* The most bytes of a recorded term, not counting the contents of its binaries.
+ * This bound applies even if max_term_bytes is larger. */
 #define INV_TERM_MAX 1048576
 
 /*
@@ -29,7 +29,7 @@
  *	TRACER	the options of inviso_tracer:open/2; some keys also in the
  *		map `tracer' of a session's map
  *	LIMIT	the option `limit' of open/2, and the map `limits' of a
- *		session's map; in the latter, 0 means no limit
+ *		session's map; in the map `limits', 0 means no limit
  *	ROTATE	the option `rotate' of open/2
  *	PROTECT	the map `protect' of a session's map; 0 means off
  *	SESSION	a session's map itself
@@ -41,8 +41,8 @@
 	X(TRACER, BUFFER_BYTES, buffer_bytes, 1, 1099511627776, INV_UNSET) \
 	/* size of a packet; a multiple of 4096 */ \
 	X(TRACER, PACKET_BYTES, packet_bytes, 4096, 524288, 65536) \
-	/* largest size of a recorded term; what exceeds INV_TERM_MAX can only \
-	 * be contents of binaries */ \
+	/* largest size of a recorded term; at most INV_TERM_MAX of its bytes \
+	 * are not contents of binaries */ \
 	X(TRACER, MAX_TERM_BYTES, max_term_bytes, 16, 16777216, 4096) \
 	/* how deeply the containers in a recorded term may nest */ \
 	X(TRACER, MAX_DEPTH, max_depth, 1, 128, 32) \

@@ -218,8 +218,8 @@ struct inv_ring_head {
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t read_seq; /* number of the
 							       packet to read
 							       next, from 1 */
-	_Atomic uint64_t read_off;    /* how many bytes of this packet's events
-					 were read already */
+	_Atomic uint64_t read_off;    /* how many bytes of the events in packet
+					 read_seq were read already */
 	_Atomic uint64_t read_event;  /* number of the next event to read */
 	_Atomic uint64_t hold;	      /* number of the packet that the spooler
 					 is reading; 0: none. With keep =>
@@ -241,8 +241,9 @@ struct inv_ring_slot {
 				    opened */
 	uint64_t first_event;	 /* number of the packet's first event, from
 				    0 */
-	uint64_t dropped[INV_LOSS_COUNT]; /* `dropped' of the ring's head when
-					     this packet was opened */
+	uint64_t dropped[INV_LOSS_COUNT]; /* the values of `dropped' in the
+					     ring's head when this packet was
+					     opened */
 	_Atomic uint64_t end_ns; /* time of the packet's last event, or slightly
 				    later */
 	_Atomic uint32_t large;	 /* 0: the events are in data. Otherwise the

@@ -75,8 +75,9 @@ enum inv_term_code {
 				    the first n bytes */
 	INV_T_STRING = 0xcd,	 /* n varint, n bytes: a list of integers
 				    0..255 */
-	INV_T_STRING_CUT = 0xce, /* n varint, n bytes, then kind u8 and varint
-				    as in CUT: the start of a longer list */
+	INV_T_STRING_CUT = 0xce, /* n varint, n bytes: the first integers of a
+				    longer list; then kind u8 and a varint, as
+				    in CUT */
 	INV_T_REF = 0xcf,	 /* node varint (0: the recording node;
 				    otherwise as in INV_DEF_NODE), n varint, and
 				    n varints: the numbers of the reference, in

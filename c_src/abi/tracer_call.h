@@ -25,10 +25,10 @@
 #define INV_TRACER_HOLDS inviso_tracer_holds_2
 #define INV_TRACER_HOLDS_NAME "inviso_tracer_holds_2"
 
-/* A bit of a handle, set in a start handle (nif/starts.h): calls that the
- * tracer gets with this handle begin requests of a sequential trace. The caller
- * must then call INV_TRACER_HOLDS before each traced call: the result is true
- * if the traced call must not begin a request. */
+/* This bit marks a start handle (nif/starts.h): traced calls that the tracer
+ * gets with such a handle begin requests of a sequential trace. Before each
+ * traced call, the user of a start handle must call INV_TRACER_HOLDS. If the
+ * result is true, the traced call must not begin a request. */
 #define INV_TRACER_STARTS (UINT64_C(1) << 55)
 
 /* The arguments of trace/5. `extra', `value', `timestamp' and `scheduler' are
@@ -51,7 +51,7 @@ struct inv_tracer_event {
 
 enum inv_tracer_took {
 	/* The tracer accepts no more events, and this event was not recorded.
-	 * The callback enabled/3 returns remove. */
+	 * For such a tracer, the callback enabled/3 returns `remove'. */
 	INV_TRACER_GONE,
 	/* The tracer has recorded or delivered the event, or dropped and
 	 * counted it, or its filter did not want the event. */
@@ -68,9 +68,9 @@ typedef enum inv_tracer_took inv_tracer_call(
 /*
  * Returns true if the process is held: it has reached the tracer's limit of
  * open calls (nif/bound.h). The caller must then discard the traced call before
- * a match spec runs, and the tracer counts the call as left out. If
- * `held_elsewhere' is true, the caller discards the call because of another
- * tracer; then this tracer only counts it.
+ * a match spec runs, and the tracer counts the call as left out. The caller
+ * passes `held_elsewhere' as true if it discards the call in any case, because
+ * of another tracer. Then this tracer only counts the call as left out.
  */
 typedef bool inv_tracer_holds(uint64_t handle, ERL_NIF_TERM process,
 			      bool held_elsewhere);

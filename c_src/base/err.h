@@ -31,7 +31,8 @@ enum inv_code {
 	INV_EREMOTE = -17,	/* a call failed on the node */
 	INV_ENOTHING = -18,	/* nothing matched */
 	INV_ECANCELLED = -19,	/* cancelled by the user */
-	INV_EUNKNOWN = -20,	/* depends on data that was not recorded */
+	INV_EUNKNOWN = -20,	/* the result depends on data that was not
+				   recorded */
 	INV_ENONODE = -21,	/* the host's epmd knows no node of the
 				   requested name */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Separate from err.c, because libraries that are sent to nodes cannot use
- * strerrordesc_np: older releases of libc do not have it.
+ * This file is separate from err.c, because only code that is not sent to nodes
+ * can use strerrordesc_np: older releases of libc do not have this function.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -13,8 +13,8 @@ static bool is_plain(uint8_t c)
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* If at least one byte of x is below c, the top bit of at least one byte of the
- * result is set; otherwise none is. c is at most 0x80. */
+/* If a byte of x is below c, at least one byte of the result has its top bit
+ * set. If no byte of x is below c, all top bits are 0. c is at most 0x80. */
 static uint64_t is_below(uint64_t x, uint8_t c)
 {
 	return (x - EACH(c)) & ~x;

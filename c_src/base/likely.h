@@ -9,15 +9,16 @@
 #define inv_likely(x) __builtin_expect(!!(x), 1)
 #define inv_unlikely(x) __builtin_expect(!!(x), 0)
 
-/* For variables of the NIF that a header declares. The code of the NIF can then
- * compute their addresses without the global offset table. */
+/* Mark a variable of the NIF with this if a header declares the variable. The
+ * code of the NIF then computes its address without the global offset table. */
 #define INV_HIDDEN __attribute__((visibility("hidden")))
 
 /*
- * For small functions that a program calls many times for each event. In a
- * large program gcc inlines only some of them, so the attribute forces it to
- * inline all. The NIF does without the attribute: it calls these functions
- * rarely, and must be small, because the command sends it to nodes.
+ * Mark a small function with this if a program calls it many times for each
+ * event. In a large program gcc by itself inlines only some of these functions.
+ * The attribute forces gcc to inline all of them. In the NIF, INV_HOT has no
+ * such attribute: the NIF calls these functions rarely, and must be small,
+ * because the command sends it to nodes.
  */
 #ifdef INV_IN_VM
 #define INV_HOT static inline

@@ -92,8 +92,8 @@ static int failed(struct inv_cluster *c, const struct inv_err *err)
 		       inv_exit_of(err->code);
 }
 
-/* Returns true if v already has this node. A node with the same name at another
- * port is another node; settle_names reports that as an error. */
+/* Returns true if c->v already has this node. A node with the same name at
+ * another port is another node; settle_names reports such nodes as an error. */
 static bool known(const struct inv_cluster *c, const struct inv_node_name *name)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -299,8 +299,8 @@ static int tell(struct inv_cluster *c, int cancelled)
 			tell_skipped(c, i);
 			continue;
 		}
-		/* Here this code means that the kind of the node is not
-		 * supported, which is not a usage error. */
+		/* For a node, INV_EXIT_USAGE means that this kind of node is
+		 * not supported, which is no mistake in the user's options. */
 		if (exit_status == INV_EXIT_USAGE)
 			exit_status = INV_EXIT_FAILED;
 		if (!c->notified[i].failed)
@@ -327,7 +327,8 @@ static int add_others(struct inv_cluster *c, struct inv_err *err)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		/* A copy, because c->v moves when it grows. */
+		/* This is a copy, because begin_all adds nodes to c->v, and may
+		 * move the array. */
 		struct inv_node_names others = c->v[i].survey.others;
 
 		if (c->v[i].state != INV_ATTACH_NONE && !c->v[i].code)

@@ -40,8 +40,8 @@ struct inv_cluster {
 	struct inv_inbox *in;
 	struct inv_cookie cookie;
 	struct inv_tls *tls; /* NULL: no node uses TLS */
-	bool *plain_used;    /* plain_used[i]: at least one node had the name
-				number i of --plain */
+	bool *plain_used;    /* plain_used[i]: at least one node had the i-th
+				name of --plain */
 	struct inv_attach *v;
 	struct inv_notified *notified; /* notified[i] is for the node v[i] */
 	bool notified_cookie; /* the source of a refused cookie was reported */
@@ -61,10 +61,10 @@ struct inv_cluster {
 int inv_cluster_open(struct inv_cluster *c, const char *program,
 		     const struct inv_node_opts *opts, bool status_line);
 
-/* Connects to the nodes of -n and --dns; with -n all, also to the nodes that
- * these are connected to. Unreachable nodes, and addresses of --dns without a
- * node, stay in v with the error's code. Returns the exit code of the first
- * unreachable node. */
+/* Connects to the nodes of -n and --dns. With -n all, also connects to all
+ * nodes to which these nodes are connected. Unreachable nodes, and addresses of
+ * --dns without a node, stay in v with the error's code. Returns the exit code
+ * of the first unreachable node. */
 int inv_cluster_connect(struct inv_cluster *c);
 
 /*

@@ -139,8 +139,8 @@ static const struct inv_cmd *command_of(const struct inv_casefile *c)
 }
 
 /* Returns true if the recording gets the name of its case, so that `undo' finds
- * it. The command line comes after this name, so a --name there takes
- * precedence. */
+ * it. If the command line has an option --name, that option takes precedence,
+ * because it comes later. */
 static bool has_name(const struct inv_casefile *c)
 {
 	return !strcmp(c->command, "record") && inv_session_name_good(c->name);

@@ -123,10 +123,11 @@ static bool has_left(void *arg, const struct inv_node_name *node)
 /* The present state of the node that left a recording. */
 enum now {
 	NOW_GONE,     /* the node does not run */
-	NOW_ANOTHER,  /* it was restarted, and does not have this recording */
-	NOW_RECORDED, /* it was restarted, and has a recording of the same
+	NOW_ANOTHER,  /* the node was restarted, and does not have this
+			 recording */
+	NOW_RECORDED, /* the node was restarted, and has a recording of the same
 			 name */
-	NOW_UNKNOWN,  /* it may run, and may have a recording of the same
+	NOW_UNKNOWN,  /* the node may run, and may have a recording of the same
 			 name */
 	NOW_CHOSEN,   /* the state does not matter: --place was given */
 };

@@ -104,10 +104,10 @@ static void draw(struct seq *s)
 	inv_buf_release(&b);
 }
 
-/* Ends the sessions if enough requests have begun, and if either all requests
- * that are shown have ended, or no event was recorded for idle_ms. Returns the
- * ms after which to check again, or -1 if the next check is to wait for an
- * answer of a node. */
+/* Ends the sessions if two conditions are true: enough requests have begun; and
+ * all requests that are shown have ended, or no event was recorded for idle_ms.
+ * Returns after how many ms to check again. -1: the next check is after the
+ * next answer of a node. */
 static int64_t check(struct seq *s)
 {
 	int64_t now = inv_mono_ms();

@@ -146,8 +146,8 @@ static void put_json(struct inv_buf *b, const char *node,
 	inv_json_line(&j);
 }
 
-/* Writes the JSON object of a node that has not sent a status: it did not
- * answer, or there was no request to it. */
+/* Writes the JSON object of a node that has not sent a status: the node did not
+ * answer, or the command did not ask it. */
 static void put_left_json(struct inv_buf *b, const char *node, bool gone,
 			  const struct inv_lefts *left)
 {

@@ -68,8 +68,8 @@ static bool wants(void *arg, struct inv_member *m)
 	struct trace *t = arg;
 
 	/* After --events events, the rest of the log is still fetched for the
-	 * file of -o, but not shown. Without -o, `discard' of the watch
-	 * prevents this. */
+	 * file of -o, but not shown. Without -o, the rest is not fetched:
+	 * `discard' of the watch is set. */
 	return t->view.enough || inv_view_wants(&t->view, m);
 }
 

@@ -34,7 +34,8 @@ int inv_collect_took(struct inv_collect *c, const struct inv_member *m,
 int inv_collect_ended(struct inv_collect *c, const struct inv_member *m);
 void inv_collect_release(struct inv_collect *c);
 
-/* Returns true if the member's log ends without its last counts. */
+/* Returns true if the member's log ends before the last counts of its
+ * session. */
 bool inv_collect_unended(const struct inv_collect *c,
 			 const struct inv_member *m);
 

@@ -45,7 +45,7 @@ static int add(struct inv_inputs *in, const char *dir, const char *name,
 	char *path;
 	int rc;
 
-	/* With ./ before it, no name can be taken for NODE=FILE. */
+	/* A path that begins with ./ is not mistaken for NODE=FILE. */
 	if (asprintf(&path, "%s%s/%s", strchr(dir, '/') ? "" : "./", dir,
 		     name) < 0)
 		return inv_err_set(err, INV_ENOMEM, "no memory");

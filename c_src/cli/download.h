@@ -56,7 +56,7 @@ void inv_download_put_next(const char *dir, struct inv_buf *b);
 void inv_download_put_text(const struct inv_download *g,
 			   const struct inv_members *ms, struct inv_buf *b);
 /* Appends a line of JSON for each node, and a line with the totals. If `count'
- * is not NULL, the line with the totals includes it. */
+ * is not NULL, the line with the totals includes these counts. */
 void inv_download_put_json(const struct inv_download *g,
 			   const struct inv_members *ms,
 			   const struct inv_count *count, struct inv_buf *b);

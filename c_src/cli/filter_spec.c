@@ -236,7 +236,7 @@ static inv_word name_of_receiver(struct inv_spec_filter *f,
 	return inv_make_atom(&f->event, id.name.text, id.name.len);
 }
 
-/* Returns Name of the receiver {Name,Node}, or 0. */
+/* Returns Name if the receiver is {Name,Node}, and otherwise 0. */
 static inv_word name_at_node(inv_word to)
 {
 	const inv_word *b = inv_box_of(to, INV_BOX_TUPLE);

@@ -26,7 +26,8 @@ struct inv_member {
 	bool timing;	       /* `ask' is a request for the clock */
 	bool stopping;	       /* the session was asked to stop */
 	const char *why_asked; /* text for the user: why this command stopped
-				  the session; NULL: it did not */
+				  the session; NULL: the command did not stop
+				  the session */
 	bool final;	       /* `status' is the last status of the session */
 	bool eof;	       /* the whole log was received */
 	bool silent;	       /* the session has not answered for a while, and
@@ -65,7 +66,8 @@ void inv_members_release(struct inv_members *ms);
 int inv_members_start(struct inv_members *ms, const struct inv_session_opts *o);
 
 /*
- * For sessions of requests, which may also run on nodes without a match. Checks
+ * For sessions that begin requests of sequential traces. Such a session may
+ * also run on a node on which its specs match nothing. So this function checks
  * that at least one of the n specs matches on at least one node. If not,
  * reports why, and ends all sessions. Returns an enum inv_exit.
  */

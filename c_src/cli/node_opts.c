@@ -203,8 +203,8 @@ static void check_at(const struct inv_node_opts *o, struct argp_state *state)
 			   o->names.names[0].full, o->names.names[0].port);
 }
 
-/* Refuses a name without a host together with --dns: the node could be on this
- * machine, or be one of the nodes of --dns. */
+/* If --dns is given, refuses names without a host: a node with such a name
+ * could be on this machine, or be one of the nodes of --dns. */
 static void check_dns(const struct inv_node_opts *o, struct argp_state *state)
 {
 	for (size_t i = 0; i < o->names.n; i++) {
@@ -249,8 +249,8 @@ static void take_env(struct inv_node_opts *o, struct argp_state *state)
 
 /*
  * The script of an Elixir release sets RELEASE_NODE and RELEASE_DISTRIBUTION
- * for the programs that it runs. If RELEASE_NODE has no host, it is a node of
- * this machine, whether RELEASE_DISTRIBUTION is sname or name.
+ * for the programs that it runs. If the name in RELEASE_NODE has no host, the
+ * node is on this machine, whether RELEASE_DISTRIBUTION is sname or name.
  */
 static void take_release(struct inv_node_opts *o, struct argp_state *state)
 {

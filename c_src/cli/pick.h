@@ -19,8 +19,8 @@
  * time at which it began.
  *
  * A call failed if it ended with an exception, if it returned `error' or a
- * tuple whose first element is `error', or if its process exited in it with
- * another reason than `normal'.
+ * tuple whose first element is `error', or if its process exited during the
+ * call with another reason than `normal'.
  *
  * The options --min-duration and --failed apply to all events: only picked
  * calls are shown. The actions slow and failed of a SPEC apply to the functions

@@ -8,7 +8,8 @@
 #include "match/redact.h"
 
 /*
- * The values of --redact: rules (match/redact.h). A struct of zeros has none.
+ * The values of --redact: rules (match/redact.h). A struct of zeros has no
+ * rules.
  */
 struct inv_redact_opts {
 	struct inv_buf text; /* the rules, each with a NUL at its end */
@@ -24,8 +25,9 @@ struct inv_redact_opts {
 	"'m:f(_) -> -', m:f/2), or all, none or default: well-known keys"
 
 /*
- * Adds the rules in a value of --redact. `records' has the definitions that are
- * known here, or is NULL. Returns 0 or an error with a message.
+ * Adds the rules in a value of --redact. `records' has the definitions of
+ * records that the command knows; it can be NULL. Returns 0 or an error with a
+ * message.
  */
 int inv_redact_opts_add(struct inv_redact_opts *o, const char *arg,
 			const struct inv_records *records, struct inv_err *err);

@@ -39,7 +39,8 @@ struct inv_replay_request {
 	uint64_t shown;	    /* how many events of the request were printed */
 	bool over;	    /* this pass found that the request has ended, and
 			       prints it */
-	bool ended;	    /* an earlier pass found this, and counted it */
+	bool ended;	    /* an earlier pass found that the request has ended,
+			       and counted it as ended */
 	/* used only while the logs are read */
 	uint64_t count;
 	uint64_t rank; /* number in the order in which requests began, from 1 */

@@ -36,8 +36,8 @@ static void add_reason(struct sum *sum, const struct inv_status_lost *lost)
 		if (!strcmp(sum->lost[i].reason, lost->reason))
 			break;
 	if (i == INV_STATUS_LOST_MAX)
-		i--; /* too many reasons: add to the last, so that the sum is
-		      * right */
+		i--; /* too many reasons: add this count to the last reason, so
+		      * that the sum is right */
 	else if (i == sum->n_lost)
 		sum->lost[sum->n_lost++] = (struct inv_status_lost){ .n = 0 };
 	if (!sum->lost[i].n)

@@ -58,7 +58,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->n = 1;
 		return 0;
 	case OPT_COMPARE:
-		/* The second number is the next word. */
+		/* The second number of --compare A B is the next word of the
+		 * command line. */
 		if (state->next >= state->argc ||
 		    !set_number(&o->ids[0], arg) ||
 		    !set_number(&o->ids[1], state->argv[state->next]) ||

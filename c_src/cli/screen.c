@@ -42,7 +42,7 @@ struct inv_screen {
 	bool status_new;
 	bool closing;
 	int broken; /* errno of a failed write to standard output; 0: none */
-	/* used only by the caller's thread: inv_screen_divert */
+	/* fields for inv_screen_divert, used only by the caller's thread */
 	void (*divert)(void *arg, const char *note);
 	void *divert_arg;
 	struct inv_buf kept;
@@ -172,8 +172,8 @@ static void ring(struct inv_screen *s)
 	uint64_t one = 1;
 	ssize_t n = write(s->event, &one, sizeof(one));
 
-	(void)n; /* fails only if the counter is full; then the descriptor is
-		    readable */
+	(void)n; /* The write fails only if the counter of the eventfd is full.
+		    Then the descriptor is readable already. */
 }
 
 /* Takes the waiting pieces and writes them. The lock is held on entry, and
@@ -296,7 +296,7 @@ void inv_screen_seen(struct inv_screen *s)
 	uint64_t n;
 	ssize_t rc = read(s->event, &n, sizeof(n));
 
-	(void)rc; /* fails only if the descriptor was not readable */
+	(void)rc; /* the read fails only if the descriptor was not readable */
 }
 
 void inv_screen_wait(struct inv_screen *s, int fd)
@@ -341,8 +341,8 @@ static void give(struct inv_screen *s, int fd, const void *bytes, size_t len)
 		inv_buf_put(&s->waiting, bytes, len);
 		pthread_cond_signal(&s->more);
 	} else {
-		/* No memory. Further output would hide the gap, so all of it is
-		 * dropped. */
+		/* There is no memory for these bytes. Further output would hide
+		 * the gap, so it is dropped, too. */
 		s->waiting.error = 0;
 		if (fd == STDOUT_FILENO)
 			s->broken = ENOMEM;

@@ -63,7 +63,7 @@ void inv_screen_err(struct inv_screen *s, const void *bytes, size_t len);
 /* Write a buffer and release it. If b->error is set, nothing is written. */
 void inv_screen_put(struct inv_screen *s, struct inv_buf *b);
 void inv_screen_put_err(struct inv_screen *s, struct inv_buf *b);
-/* Writes a line to standard error, "WHO: TEXT". */
+/* Writes a line to standard error, "PROGRAM: TEXT". */
 void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /*
@@ -75,8 +75,8 @@ void inv_screen_note(struct inv_screen *s, const char *fmt, ...)
  */
 void inv_screen_divert(struct inv_screen *s,
 		       void (*to)(void *arg, const char *note), void *arg);
-/* Writes "WHO: NODE: TEXT" to standard error. If text begins with the node's
- * name, the name is not printed twice. */
+/* Writes "PROGRAM: NODE: TEXT" to standard error. If text begins with the
+ * node's name, the name is not printed twice. */
 void inv_screen_note_node(struct inv_screen *s, const char *node,
 			  const char *text);
 /* Returns text without the prefixes "NODE: " at its beginning, which several

@@ -19,8 +19,9 @@ static const char *skip_space(const char *p)
 	return p;
 }
 
-/* Returns the place after a quoted text, a character ($x, in Elixir ?x), or the
- * character at p. `begin' is where the text begins. */
+/* Returns the place after what is at p: a quoted text, a literal of a character
+ * ($x, in Elixir ?x), or any other character. `begin' is where the whole SPEC
+ * begins. */
 static const char *skip(const char *begin, const char *p)
 {
 	char quote = *p;
@@ -178,7 +179,7 @@ static const char *after_group(const char *spec)
 	return NULL;
 }
 
-/* Sets a->function. `end' is the arrow. */
+/* Sets a->function. `end' is the place of the arrow before the actions. */
 static void set_function(struct inv_spec_actions *a, const char *spec,
 			 const char *end)
 {

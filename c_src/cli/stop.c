@@ -50,8 +50,8 @@ static void find_signals(sigset_t *set)
 
 	sigemptyset(set);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		/* Ignored signals are not in the set: signalfd would report
-		 * them, although they are ignored. */
+		/* Signals that are ignored are left out of the set, because
+		 * signalfd would report them. */
 		if (!sigaction(signals[i], NULL, &old) &&
 		    old.sa_handler == SIG_IGN)
 			continue;

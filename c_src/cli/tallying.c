@@ -48,7 +48,8 @@ static void ended(void *arg, struct inv_member *m)
 		fail(c, "no memory");
 }
 
-/* If a node has stopped at the time limit, returns this limit. */
+/* A node that has stopped at the time limit has counted for exactly this
+ * time. */
 uint64_t inv__tallying_ms(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;
@@ -67,8 +68,8 @@ uint64_t inv__tallying_ms(const struct inv_tallying *c)
 	return most;
 }
 
-/* Returns the ms for which every node that still counts has counted, up to its
- * last note: the time of the node that has counted for the shortest time. */
+/* Each node that still counts has counted for some time before its last note.
+ * Returns the shortest of these times, in ms; 0: no node counts. */
 static uint64_t elapsed_on_all(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;

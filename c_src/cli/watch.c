@@ -339,8 +339,8 @@ static void wait_for(struct inv_watch *w, int64_t ms)
 		[AT_SCREEN] = { .fd = inv_screen_fd(c->screen),
 				.events = POLLIN },
 		/*
-		 * Only for POLLERR, which shows that the reader has closed the
-		 * pipe.
+		 * Standard output is polled only for POLLERR, which shows that
+		 * the reader has closed the pipe.
 		 */
 		[AT_OUTPUT] = { .fd = watch_output ? STDOUT_FILENO : -1 },
 	};

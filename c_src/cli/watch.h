@@ -45,8 +45,8 @@ struct inv_watch {
 	struct pollfd *more;
 	size_t n_more;	  /* at most INV_WATCH_MORE */
 	int period_ms;	  /* time between two requests for the status */
-	int clock_ms;	  /* for logs: time between two requests for the clock;
-			     0: there are none */
+	int clock_ms;	  /* time between two requests that make a session note
+			     its clock in the log; 0: no such requests */
 	bool quiet;	  /* do not report matches and notes */
 	bool output;	  /* stop when the reader closes standard output */
 	bool until_armed; /* return when all sessions trace */

@@ -23,8 +23,8 @@ struct inv_cnode_log {
 	uint64_t max_bytes; /* the most bytes of the file; 0: no limit */
 	/* private */
 	struct inv_log_writer out;
-	struct inv_pack pack; /* the terms of one event; definitions of the
-				 packet */
+	struct inv_pack pack; /* the terms of one event, and the definitions of
+				 the whole packet */
 	struct inv_buf events;
 	struct inv_buf defs;
 	uint64_t produced;

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-/* Length and type of a message, before the control tuple. */
+/* The bytes before the control tuple: the length and the type of a message. */
 #define FRAME 5
 
 /* The control tuple has at most three names of nodes or processes, of at most

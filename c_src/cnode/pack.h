@@ -13,7 +13,8 @@
 /*
  * Writes packed terms (abi/term.h): the terms of one packet, and the packet's
  * definitions. Terms in the external format are cut as the tracer cuts them by
- * default: after INV_PACK_BYTES, and below INV_PACK_DEPTH containers.
+ * default: after INV_PACK_BYTES bytes, and if a term is nested in more than
+ * INV_PACK_DEPTH containers.
  *
  * A struct is used for one packet after another. Only inv_pack_init allocates
  * memory, except for the buffers, which grow.

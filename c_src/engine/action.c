@@ -96,10 +96,10 @@ static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
 }
 
 /*
- * Chooses the tracer for the process that the action changes: the session's own
- * tracer; otherwise that of {tracer, T} in the action; otherwise the one that
- * the session has for the calling process. If there is none, the action clears
- * all flags, as in the VM.
+ * Chooses the tracer for the process that the action changes. This is the first
+ * of: the session's own tracer; T, if the action contains {tracer, T}; and the
+ * tracer that the session has for the calling process. If there is no tracer,
+ * the action clears all flags, as in the VM.
  */
 static void choose_tracer(struct action *a)
 {

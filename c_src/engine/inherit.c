@@ -74,9 +74,9 @@ void inv_inherit_spawn(ErlNifEnv *env, ERL_NIF_TERM parent, ERL_NIF_TERM child)
 }
 
 /*
- * For a child that has flags in the VM, but none in its profile: the parent has
- * spawned it while the server was clearing the parent's flags. Makes the server
- * clear the child's flags, too.
+ * Call this for a child that has flags in the VM, but none in its profile. The
+ * parent has spawned such a child while the server was clearing the parent's
+ * flags. Makes the server clear the child's flags, too.
  */
 static void forget(ErlNifEnv *env, ERL_NIF_TERM child)
 {
@@ -163,8 +163,9 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other)
 	/*
 	 * If the parent had flags to pass on by links when it spawned, the VM
 	 * reports the spawn twice: for the parent, then for the child. Between
-	 * the two, it reports no link of the parent except that of spawn_link.
-	 * So if the parent links to this child now, it has called spawn_link.
+	 * these two reports, the only link of the parent that the VM reports is
+	 * the link of spawn_link. So if the parent links to this child now, the
+	 * parent has called spawn_link.
 	 */
 	spawned = t->child == other && atomic_load(&o->expected) != 0;
 	had = pass_to_linked(o, number,

@@ -79,7 +79,7 @@ static void handle_gone(ErlNifEnv *env, void *object)
 
 /*
  * start() -> {Resource, Orphaned}: makes the calling process the engine's
- * server. The process must keep Resource, by which the VM reports its end.
+ * server. The process must keep Resource: with it, the VM monitors the process.
  * Orphaned is true if the previous server may have left flags, patterns or
  * counters in the VM.
  */

@@ -18,8 +18,8 @@
 #define KEY offsetof(struct inv_profile, child)
 
 struct table {
-	_Atomic uint32_t used;		/* how many numbers were taken, without
-					   that of profile 0 */
+	_Atomic uint32_t used;		/* how many numbers were taken, not
+					   counting number 0 */
 	_Atomic uint32_t spare[SPARES]; /* numbers that were taken and are not
 					   needed: the next profiles get them */
 	_Atomic uint32_t new[INV_NEWS];
@@ -136,9 +136,9 @@ static uint32_t define(const struct inv_profile *p)
 
 /*
  * Returns the number of a profile. Adds the profile if the table does not have
- * it. If two threads add the same profile at the same time, the second thread
- * finds the first one's number when it tries to store its own, and returns the
- * first one's.
+ * it. If two threads add the same profile at the same time, each takes a number
+ * and tries to store it. The second thread then finds the number of the first
+ * thread in the table, and returns that number.
  */
 static uint32_t number_of(const struct inv_profile *p)
 {

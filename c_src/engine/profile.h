@@ -26,13 +26,14 @@
 struct inv_profile {
 	/*
 	 * sessions[flag] is the mask of the sessions that have set the flag.
-	 * There is an element for INV_FLAG_USED_UP, and one for INV_FLAG_NONE,
-	 * which is 0.
+	 * There is also an element for INV_FLAG_USED_UP, and an element for
+	 * INV_FLAG_NONE, which is always 0.
 	 */
 	uint32_t sessions[INV_FLAGS + 2];
 	/*
-	 * By slot: the number of the tracer that the session uses for this
-	 * tracee; 0 if the session has a tracer of its own, or no flags here.
+	 * tracer[slot] is the number of the tracer that the slot's session uses
+	 * for this tracee; 0 if the session has a tracer of its own, or no
+	 * flags on this tracee.
 	 */
 	uint16_t tracer[INV_PROFILE_SESSIONS];
 	_Atomic uint64_t child; /* caches the result of inv_profile_child() */
@@ -100,8 +101,9 @@ static inline uint32_t inv_profile_wants(const struct inv_profile *p,
  * inv_profile_after_spawn   the profile of the spawning process afterwards
  * inv_profile_linked        the new profile of the process to which the process
  *                           links; its profile before is `other'
- * inv_profile_spawn_linked  the same for the link of spawn_link: the flags that
- *                           are passed on replace those of `child'
+ * inv_profile_spawn_linked  the new profile of a child that was spawned by
+ *                           spawn_link: the flags that are passed on by the
+ *                           link replace the flags of the profile `child'
  * inv_profile_after_link    the profile of the linking process afterwards
  */
 uint32_t inv_profile_edit(uint32_t number, const struct inv_edit *edit);

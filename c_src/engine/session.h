@@ -23,7 +23,7 @@
 uint32_t inv_session_open(uint32_t slot, uint32_t tracer);
 /* Marks the slot's session until the session is closed. A marked session begins
  * requests of sequential traces. So before each call the engine asks the
- * session's tracer whether the call may begin one (inv_held_starts).
+ * session's tracer whether the call may begin a request (inv_held_starts).
  * inv_sessions_starting returns the marked sessions. */
 void inv_session_starts(uint32_t slot);
 uint32_t inv_sessions_starting(void);
@@ -35,10 +35,10 @@ uint32_t inv_sessions_alive(void);
 
 /*
  * inv_sessions_no_send returns the sessions that want no sent messages, because
- * their pattern for `send' events is `false'; inv_sessions_no_receive is the
- * same for received messages. The callbacks leave these sessions out. So if
- * each session wants all messages or none, the engine sets no pattern in the
- * VM.
+ * their pattern for `send' events is `false'. inv_sessions_no_receive returns
+ * the sessions whose pattern for `receive' events is `false'. The callbacks
+ * leave these sessions out. So if each session wants all messages or none, the
+ * engine sets no pattern in the VM.
  */
 uint32_t inv_sessions_no_send(void);
 uint32_t inv_sessions_no_receive(void);
@@ -58,8 +58,8 @@ void inv_sessions_set_calls(uint32_t local, bool callers);
 uint32_t inv_sessions_birth(void);
 
 /*
- * Returns true if the number of the slot's session is at most `birth': it was
- * open when the caller read `birth'.
+ * Returns true if the number of the slot's session is at most `birth', that is,
+ * if this session was open when the caller read `birth'.
  */
 bool inv_session_is(uint32_t slot, uint32_t birth);
 

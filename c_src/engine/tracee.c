@@ -164,7 +164,7 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 
 /*
  * If another thread is taking the entry over, tries again, at most PATIENCE
- * times: that thread needs only a few steps.
+ * times, because the other thread needs only a few steps.
  */
 struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
 {
@@ -183,8 +183,8 @@ struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id)
 	return NULL;
 }
 
-/* Tries only once: no other thread knows the new tracee yet, so none can be
- * making its entry. */
+/* Tries only once: no other thread knows the new tracee yet, so no other thread
+ * can be making the tracee's entry. */
 void inv_tracee_born(ERL_NIF_TERM id, uint32_t profile, uint32_t expected)
 {
 	struct inv_tracee *t = place_of(id);

@@ -19,8 +19,8 @@
  * While no session has flags on future processes, the VM makes no events for
  * new processes, and a process gets an entry when the engine needs one. When a
  * session sets flags on future processes, the server first gives all existing
- * processes an entry (inviso_engine_flags.erl). So a process without an entry
- * is then a new one.
+ * processes an entry (inviso_engine_flags.erl). From then on, a process without
+ * an entry is a new process.
  */
 struct inv_tracee {
 	_Atomic uint64_t id; /* the tracee that has this entry */
@@ -43,14 +43,14 @@ struct inv_tracee {
 	 * thread that runs the process uses it.
 	 */
 	struct inv_frames frames;
-	struct inv_frames meta;	 /* the same for calls of meta traced
+	struct inv_frames meta;	 /* the shadow stack of calls of meta traced
 				  * functions */
 	struct inv_frames chain; /* the shadow stack of calls whose returns
 				    are reported as return_to */
 	/*
 	 * If `cut' is true, the process's thread empties `frames' at its next
 	 * use, so that the ends of calls that are now open are not reported.
-	 * `chain_cut' is the same for `chain'.
+	 * `chain_cut' does this for `chain'.
 	 */
 	_Atomic bool cut;
 	_Atomic bool chain_cut;
@@ -83,9 +83,10 @@ bool inv_tracee_is_port(ERL_NIF_TERM id);
 struct inv_tracee *inv_tracee_find(ERL_NIF_TERM id);
 
 /*
- * Returns the entry of a living tracee. If the entry belongs to a dead tracee,
- * or to none, the tracee takes it over. Each thread may call this.  Returns
- * NULL if another thread is taking the entry over, and does not finish soon.
+ * Returns the entry of a living tracee. If the entry is free or belongs to a
+ * dead tracee, the living tracee takes it over. Each thread may call this.
+ * Returns NULL if another thread is taking the entry over, and does not finish
+ * soon.
  */
 struct inv_tracee *inv_tracee_get(ERL_NIF_TERM id);
 
@@ -115,8 +116,8 @@ bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions);
  * engine does not report the ends of the calls that are now open. It does not
  * report them even if a session traces the calls again before they end, because
  * it then cannot know to which session such an end belongs. Likewise, if no
- * session has the flag return_to after the change, the engine sends no return_to
- * event for the calls that are now open.
+ * session has the flag return_to after the change, the engine sends no
+ * return_to event for the calls that are now open.
  */
 bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to);
 

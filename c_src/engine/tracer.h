@@ -50,8 +50,8 @@ void inv_engine_tracers_clear(const ErlNifPid *server);
 /* Returns the tracer with this number, which must be below the maximum. */
 const struct inv_engine_tracer *inv_engine_tracer_at(uint32_t number);
 
-/* Returns the number of the tracer that is this process or port, or 0 if it is
- * not a tracer. */
+/* Returns the number that this process or port has as a tracer, or 0 if the
+ * process or port is not a tracer. */
 uint32_t inv_engine_tracer_find(ERL_NIF_TERM term);
 
 static inline enum inv_engine_tracer_kind inv_engine_tracer_kind(

@@ -323,7 +323,7 @@ int inv_sender_init(struct inv_sender *s, const struct inv_target *target,
 	s->taker.attributes = target->attributes;
 	s->taker.n_attributes = target->n_attributes;
 	s->curl = curl_easy_init();
-	/* 16: zlib writes a gzip header. */
+	/* If 16 is added to MAX_WBITS, zlib writes a gzip header. */
 	s->zipped = deflateInit2(&s->zip, 1, Z_DEFLATED, MAX_WBITS + 16, 8,
 				 Z_DEFAULT_STRATEGY) == Z_OK;
 	if (!s->curl || !s->zipped || set_headers(s))

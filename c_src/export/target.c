@@ -112,7 +112,8 @@ static int add_header(struct inv_target *t, const char *key, size_t n,
 	if (!more)
 		return no_memory(err);
 	t->headers = more;
-	/* libcurl sends a header without a value only with a semicolon. */
+	/* libcurl sends a header without a value only if a semicolon follows
+	 * the key. */
 	if (asprintf(&line, *value ? "%.*s: %s" : "%.*s;%s", (int)n, key,
 		     value) < 0)
 		return no_memory(err);

@@ -65,8 +65,8 @@ struct inv_open_call *inv_calls_push(struct inv_calls *calls);
  */
 struct inv_ended_call {
 	struct inv_open_call call;
-	uint32_t depth;	 /* how many calls were open around it */
-	uint32_t inside; /* how many calls inside it were still open;
+	uint32_t depth;	 /* how many calls were open around this call */
+	uint32_t inside; /* how many calls inside this call were still open;
 			    inv_calls_end has removed them */
 };
 

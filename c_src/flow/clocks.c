@@ -315,8 +315,9 @@ static int direct(struct inv_clocks *c, uint32_t i, uint32_t j,
 }
 
 /*
- * Like direct, if a command has asked both nodes: adds the offset from i to the
- * command and the offset from the command to j.
+ * Sets *to to how far clock j is ahead of clock i, from the questions of a
+ * command that has asked both nodes: adds the offset from i to the command and
+ * the offset from the command to j.
  */
 static int through(struct inv_clocks *c, uint32_t i, uint32_t command,
 		   uint32_t j, struct inv_offset *to)

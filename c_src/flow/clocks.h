@@ -41,8 +41,9 @@ struct inv_clock_node {
 	uint32_t next;
 	struct inv_offset offset; /* how far the clock of `next' is ahead of
 				     this node's clock */
-	bool agrees;		  /* at all times 0 is in the interval of the
-				     offset: the two clocks agree */
+	bool agrees;		  /* the clocks of `next' and of this node
+				     agree: at all times, 0 is in the interval
+				     of the offset */
 	int64_t first_ns;
 	int64_t last_ns;
 	struct {

@@ -466,7 +466,7 @@ static bool is_doubtful(const struct inv_flow_function *x)
 }
 
 /* The process exits in its innermost open call. If this call may have ended
- * earlier, without a return event, it is not certain. */
+ * earlier, without a return event, f->call.certain becomes false. */
 static int exited(struct inv_flow *f, const struct inv_item *it,
 		  struct inv_process *p)
 {

@@ -39,7 +39,7 @@ struct inv_flow_opts {
 	struct inv_feed **feeds;
 	uint32_t n_feeds;
 	/* The tree to which paths of calls and samples of stacks are added.
-	 * NULL: there is none. */
+	 * NULL: no such tree is made. */
 	struct inv_paths *profile;
 };
 
@@ -162,7 +162,8 @@ static inline void inv_flow_show(struct inv_flow *f, const struct inv_item *it)
 }
 
 /* If the item has ended a call, adds the call to the profile. If the process
- * exited, also adds the calls around it. Call this after inv_flow_item. */
+ * exited, also adds the calls around this call. Call this function after
+ * inv_flow_item. */
 void inv_flow_profile(struct inv_flow *f, const struct inv_item *it);
 
 /* Returns how samples of a node were taken, or NULL if the node has no
@@ -185,7 +186,8 @@ struct inv_identity {
 	const char *node;	   /* name of the process's own node, UTF-8 */
 	size_t node_len;	   /* length of `node'; 0: the node is
 				      unknown */
-	const struct inv_node *at; /* NULL: nothing was recorded on its node */
+	const struct inv_node *at; /* the process's own node; NULL: nothing was
+				      recorded on that node */
 	struct inv_process_name name;
 };
 

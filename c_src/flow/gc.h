@@ -13,8 +13,8 @@ struct inv_open_gc {
 	bool open;
 	bool major;
 	int64_t begin_ns; /* on the clock of the events */
-	uint64_t words;	  /* size of the heap before it */
-	uint64_t item;	  /* number of the item with its start event */
+	uint64_t words;	  /* size of the heap before the collection */
+	uint64_t item;	  /* number of the item with the start event */
 };
 
 /* A garbage collection whose start event and end event were read. */

@@ -74,7 +74,7 @@ static uint32_t node_called(struct inv_hops *h, const struct inv_identity *id)
 
 /* --- processes ------------------------------------------------------------ */
 
-/* Sets the name, from a ti file or from the flow. */
+/* Sets the name of the process, from a ti file or from the flow. */
 static void set_name(struct inv_hops *h, struct inv_hop_process *p,
 		     const struct inv_identity *id, int64_t ts_ns)
 {

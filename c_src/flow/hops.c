@@ -14,7 +14,7 @@ int inv_hops_init(struct inv_hops *h, size_t memory)
 	memset(h, 0, sizeof(*h));
 	h->memory = memory ? memory : INV_HOPS_MEMORY;
 	h->cursor = malloc(sizeof(*h->cursor));
-	/* The text at 0 is empty. */
+	/* Offset 0 in h->texts means an empty text. */
 	inv_buf_putc(&h->texts, 0);
 	return h->cursor && !h->texts.error ? 0 : INV_ENOMEM;
 }
@@ -30,7 +30,7 @@ void inv_hops_reset(struct inv_hops *h)
 	h->left_out = 0;
 	h->failed = false;
 	inv_buf_reset(&h->texts);
-	/* The text at 0 is empty. */
+	/* Offset 0 in h->texts means an empty text. */
 	inv_buf_putc(&h->texts, 0);
 }
 

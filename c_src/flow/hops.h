@@ -101,7 +101,7 @@ struct inv_hop {
 struct inv_hop_process {
 	uint64_t key;
 	uint32_t node; /* index in inv_hops.nodes */
-	char *pid;     /* as its own node prints it */
+	char *pid;     /* the pid as the process's own node prints it */
 	char *name;    /* the name that the process registered, or, in
 		        * parentheses, its label or the function that it runs;
 		        * NULL: not known */
@@ -156,7 +156,7 @@ struct inv_hops {
  * inv_hops_release in both cases. */
 int inv_hops_init(struct inv_hops *h, size_t memory);
 void inv_hops_release(struct inv_hops *h);
-/* Removes all hops. Keeps the memory, so that other hops can use it. */
+/* Removes all hops. Afterwards other hops can be added. */
 void inv_hops_reset(struct inv_hops *h);
 
 /* Adds an event that went through the flow, and was shown (inv_flow_show).
