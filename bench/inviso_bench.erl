@@ -605,8 +605,8 @@ row_of_original(Name, Rate) ->
          ?ORIGINAL_MERGE)].
 
 %% Records half of the N events in a log of inviso and the other half in a file of a trace port.
-%% Returns two arguments for inviso_lfm:merge/2, one with the log and one with the file. Both have
-%% a ti file, which gives the traced processes a name.
+%% Returns two arguments for inviso_lfm:merge/2, one with the log and one with the file. Each
+%% argument also has a ti file with the names of the traced processes.
 lfm_node(Work, Node, N) ->
     Name = atom_to_list(Node),
     Log = filename:join(Work, "inviso.log"),

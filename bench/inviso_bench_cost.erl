@@ -91,7 +91,7 @@ own_ms(OsPid) ->
     (cpu_ms(OsPid) - Before) / ?OWN_S.
 
 %% Runs Do, and waits until the node has completed its work, because unloading continues after the
-%% command has ended. Returns the CPU time of the node without that of its own load.
+%% command has ended. Returns the CPU time of the node minus the CPU time of its own load.
 cpu_of(Do, OsPid, Own) ->
     Before = cpu_ms(OsPid),
     T0 = erlang:monotonic_time(millisecond),

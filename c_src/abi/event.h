@@ -135,8 +135,8 @@ enum inv_ev_flags {
  *      self      the duration without the traced calls inside the call, in ns
  *      depth     how many traced calls of the process were around the call
  *
- * If the start of the call was not recorded as an event of its own, the terms
- * of that event follow: the tracee, the payload, and the ms_result if there is
+ * If the node recorded no event at the start of the call, the terms that such
+ * an event has follow: the tracee, the payload, and the ms_result if there is
  * one.
  */
 
@@ -216,9 +216,9 @@ enum inv_note {
 enum inv_sample_flag {
 	INV_SAMPLE_CUT = 1 << 0,      /* outer functions are missing */
 	INV_SAMPLE_COLLECTS = 1 << 1, /* the process collected garbage */
-	INV_SAMPLE_LATE = 1 << 2,     /* the process ran when it was found, but
-				      waited when it answered; the stack is the
-				      one with which it waited */
+	INV_SAMPLE_LATE = 1 << 2,     /* the process ran when the sampler found
+				      it, but then waited when its stack was
+				      taken */
 	INV_SAMPLE_WAITS = 1 << 3,    /* the process waited */
 	INV_SAMPLE_ON = 1 << 4, /* the sample says what the process waits for */
 };

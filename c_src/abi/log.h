@@ -31,12 +31,12 @@
 #define INV_LOG_VERSION_SMALL 2u
 
 /* The most bytes of an EVENTS packet with several events, decompressed. A
- * packet of a ring has at most half as many. The other half is a reserve,
+ * packet of a ring has at most half as many bytes. The other half is a reserve,
  * because a packet may define a term several times. */
 #define INV_PACKET_RAW_MAX (1024u * 1024)
-/* INV_EVENT_MAX: the most bytes of one event with its definitions. These are 16
- * MiB for binaries, 1 MiB for the other bytes of the term and its definitions
- * (INV_TERM_MAX), and 252 KiB for the rest of the event. */
+/* INV_EVENT_MAX: the most bytes of one event with its definitions. This is the
+ * sum of 16 MiB for binaries, 1 MiB for the other bytes of the term and its
+ * definitions (INV_TERM_MAX), and 252 KiB for the rest of the event. */
 #define INV_EVENT_DEFS_MAX (4u * 1024 * 1024)
 #define INV_EVENT_MAX (17u * 1024 * 1024 + 252u * 1024)
 

@@ -18,8 +18,8 @@
  * reused: with the handle of a closed tracer, the functions do nothing.
  */
 
-/* The number in a name is a version. It changes when the contract of the
- * function changes. */
+/* The number at the end of a function's name is a version. It changes when the
+ * contract of the function changes. */
 #define INV_TRACER_CALL inviso_tracer_call_3
 #define INV_TRACER_CALL_NAME "inviso_tracer_call_3"
 #define INV_TRACER_HOLDS inviso_tracer_holds_2

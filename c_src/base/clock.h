@@ -26,8 +26,8 @@ static inline uint64_t inv_mono_ns(void)
 }
 
 /*
- * The time of inv_mono_ns in ms. Signed, so that a deadline minus this time is
- * negative when the deadline has passed.
+ * The time of inv_mono_ns in ms. The result is signed, so that a deadline minus
+ * this time is negative when the deadline has passed.
  */
 static inline int64_t inv_mono_ms(void)
 {

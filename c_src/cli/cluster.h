@@ -107,7 +107,8 @@ _Noreturn void inv_cluster_abandon(struct inv_cluster *c);
 /* Returns the name of v[i], "a@h". */
 const char *inv_cluster_name(const struct inv_cluster *c, size_t i);
 /* Returns true if the command can do without v[i], and the node certainly does
- * not run. A node that does not answer may run. */
+ * not run. If the node only does not answer, the result is false, because the
+ * node may run. */
 bool inv_cluster_does_without(const struct inv_cluster *c, size_t i);
 /* Returns the time limit for answers, in ms. */
 int inv_cluster_ms(const struct inv_cluster *c);

@@ -146,8 +146,8 @@ static bool has_name(const struct inv_casefile *c)
 	return !strcmp(c->command, "record") && inv_session_name_good(c->name);
 }
 
-/* Runs the command that the case is for. Its arguments are --name, then those
- * of the case file, and then those of the command line. */
+/* Runs the command of the case, trace or record. Its arguments are --name, then
+ * the arguments in the case file, and then those of the command line. */
 static int run_args(struct inv_casefile *c, const struct request *r,
 		    char **args, size_t n)
 {

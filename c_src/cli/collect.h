@@ -26,8 +26,8 @@ struct inv_collect {
 	struct inv_feeds feeds;
 };
 
-/* These return 0 or INV_ENOMEM. Call inv_collect_release also after a
- * failure. */
+/* The next three functions return 0 or INV_ENOMEM. Call inv_collect_release
+ * also after a failure. */
 int inv_collect_init(struct inv_collect *c, const struct inv_members *ms);
 int inv_collect_took(struct inv_collect *c, const struct inv_member *m,
 		     const struct inv_followed *f);

@@ -17,8 +17,9 @@ struct inv_spec_filter {
 	struct inv_event_match match; /* its heap also contains the atoms in
 					 `tags' */
 	struct inv_heap event;
-	struct inv_match_prog prog; /* the program of match, with the quirks of
-				       the node's release */
+	struct inv_match_prog prog; /* the program that `match' was compiled
+				       to; it behaves as in the node's
+				       release */
 	struct inv_match_world world;
 	inv_word node_name[2];
 	const struct inv_node *node; /* the node that prog and world are set
@@ -28,8 +29,8 @@ struct inv_spec_filter {
 	uint64_t undecided;
 	struct inv_match_run run;
 	struct inv_cursor cursor;
-	struct inv_cursor receiver; /* a second cursor: the words of an event
-				       can point into the first one */
+	struct inv_cursor receiver; /* a second cursor, because the words of an
+				       event can point into the first cursor */
 };
 
 /* --- making a filter ------------------------------------------------------ */

@@ -123,9 +123,9 @@ uint64_t inv_member_lost(const struct inv_member *m);
 bool inv_lost_is_limit(const char *reason);
 
 /*
- * Returns the enum inv_exit for all members. If several apply, the first of: a
- * node was lost, a session failed, a session stopped to protect the node,
- * events were lost.
+ * Returns the enum inv_exit for all members. If the members have several
+ * problems, returns the code of the first of: a node was lost, a session
+ * failed, a session stopped to protect the node, events were lost.
  */
 int inv_members_exit(const struct inv_members *ms);
 

@@ -31,8 +31,8 @@
 #include "sink/totals.h"
 #include "term/etf.h"
 
-/* How many damaged parts of inputs are reported one by one; further ones are
- * only counted. */
+/* How many damaged parts of inputs are reported one by one; further damaged
+ * parts are only counted. */
 #define DAMAGES_SHOWN 20
 /* The number of events read so far is shown after PROGRESS_FIRST_MS, and then
  * every PROGRESS_MS. */

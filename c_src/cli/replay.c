@@ -432,8 +432,8 @@ static void release(struct show *s)
 
 /* --- while the trace runs ------------------------------------------------- */
 
-/* Reads the logs as far as they have arrived. An error is reported only at the
- * end, if it still exists then. */
+/* Reads the logs as far as they have arrived. Does not report errors: at the
+ * end of the trace the logs are read again, and errors are reported. */
 static void look(struct inv_replay *r, bool prints)
 {
 	struct show s = { .r = r, .prints = prints };

@@ -51,9 +51,9 @@ int inv_replay_took(struct inv_replay *r, const struct inv_member *m,
 		    const struct inv_followed *f);
 
 /*
- * Prints the trees of requests that have ended. Returns the ms after which to
- * call this function again even if no bytes arrive, or -1 if it is to be called
- * again only when bytes arrive.
+ * Prints the trees of requests that have ended. Call this function when bytes
+ * arrive. Also call it if no bytes arrive for as many ms as its last result
+ * says; -1: only when bytes arrive.
  */
 int64_t inv_replay_turn(struct inv_replay *r);
 

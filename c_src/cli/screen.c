@@ -130,8 +130,8 @@ static void draw(struct inv_screen *s)
 		wipe(s);
 		return;
 	}
-	/* Leaves the last column empty: when it is written, some terminals wrap
-	 * the line. */
+	/* The last column stays empty, because some terminals wrap the line
+	 * when a character is written there. */
 	if (width)
 		len = inv_screen_fit((const char *)s->drawn.data, len,
 				     width - 1);

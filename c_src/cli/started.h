@@ -21,8 +21,8 @@ struct inv_started_process;
 
 struct inv_started {
 	uint64_t wanted; /* requests so far that began with a recorded event */
-	bool over;	 /* the last item only marks the end of its process's
-			  * request, so this item is not shown */
+	bool over;	 /* the item that was read last only marks the end of a
+			  * request for its process, so it is not shown */
 	/* private */
 	struct inv_cursor *cursor;
 	struct inv_started_process *begun; /* the processes whose request has

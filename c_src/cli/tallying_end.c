@@ -9,7 +9,7 @@
 
 /* Events that were not counted under a key. */
 struct missing {
-	uint64_t others;   /* events of keys beyond the bound */
+	uint64_t others;   /* events for whose key the node had no room */
 	uint64_t lost;	   /* events that were not counted at all */
 	uint64_t late;	   /* events after the limit */
 	uint64_t unnoted;  /* events that were counted, but the log does not say

@@ -360,8 +360,8 @@ static void wait_for(struct inv_watch *w, int64_t ms)
 		w->discard = true;
 		inv_watch_stop(w, output_closed);
 	}
-	/* This loop ends, because there are few open requests, and each has one
-	 * answer. */
+	/* This loop ends, because only a few requests are open, and each
+	 * request gets one answer. */
 	while (!inv_inbox_take(c->in, 0, &item))
 		mail(w, &item);
 }

@@ -29,9 +29,9 @@ struct inv_watch {
 		     const struct inv_followed *f);
 	/* Called when m's log has ended or is lost. */
 	void (*ended)(void *arg, struct inv_member *m);
-	/* Called after all received answers were handled. Returns the ms after
-	 * which it must be called again, or -1 if it is to be called again only
-	 * when an answer arrives. */
+	/* Called after all received answers were handled. Returns after how
+	 * many ms the next call must be, even if no answer arrives; -1: the
+	 * next call is after the next answer. */
 	int64_t (*turn)(void *arg);
 	/*
 	 * For commands that do more than watch sessions; all may be NULL or 0.

@@ -175,8 +175,8 @@ static uint32_t define(struct inv_pack *p, enum inv_def kind,
 	return number_of(p, off);
 }
 
-/* Writes two numbers to `room', and makes *b a buffer of these bytes, which
- * needs no release. */
+/* Writes two numbers to `room', and makes *b a buffer of these bytes. The
+ * buffer needs no release. */
 static void two_numbers(struct inv_buf *b, uint8_t room[2 * INV_VARINT_MAX],
 			uint64_t first, const uint64_t *second)
 {

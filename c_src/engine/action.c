@@ -29,8 +29,8 @@ struct action {
 };
 
 /* Reads {tracer, PidOrPort}, an element of a list of flags to set. Returns
- * false if the session has a tracer of its own, or the process or port is no
- * tracer. */
+ * false if the session has a tracer of its own, or if the engine has no tracer
+ * that is this process or port. */
 static bool add_tracer(struct action *a, ERL_NIF_TERM term)
 {
 	const ERL_NIF_TERM *e;

@@ -130,8 +130,8 @@ void inv_call_begin(struct inv_message *m, struct inv_verdict *v, uint32_t mask)
 }
 
 /*
- * Returns true if the ended call was a call of another function than the call
- * of the top frame. Then another tool traces the ended call with
+ * Returns true if the ended call and the call of the top frame are calls of
+ * different functions. Then another tool traces the ended call with
  * erlang:trace_pattern/3.
  */
 static bool is_of_other_tool(const struct inv_message *m,

@@ -53,8 +53,8 @@ ERL_NIF_TERM inv_engine_vacate(ErlNifEnv *env, int argc,
 ERL_NIF_TERM inv_engine_know(ErlNifEnv *env, int argc,
 			     const ERL_NIF_TERM argv[]);
 /*
- * unknown(New, Profile) -> ok: sets the profile of tracees without an entry:
- * that of processes if New is new_processes, that of ports if New is new_ports
+ * unknown(New, Profile) -> ok: sets the profile of processes without an entry
+ * (New is new_processes) or of ports without an entry (New is new_ports)
  *
  * unknown(New) -> Profile: returns this profile
  */

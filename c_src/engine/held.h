@@ -24,7 +24,7 @@
 void inv_held_mark(ERL_NIF_TERM process, uint32_t slot);
 
 /* Returns those sessions of the mask that begin requests of sequential traces,
- * but for which this call of the process must not begin one. */
+ * but for which this call of the process must not begin a request. */
 uint32_t inv_held_starts(uint32_t mask, ERL_NIF_TERM process);
 
 /* Returns true if events of the tracer with this number begin requests

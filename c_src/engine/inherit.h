@@ -41,8 +41,9 @@ bool inv_inherit_link(ErlNifEnv *env, ERL_NIF_TERM pid, ERL_NIF_TERM other);
 bool inv_inherit_linked(ERL_NIF_TERM other, ERL_NIF_TERM pid);
 
 /*
- * Return true if a process with this profile passes on flags when it spawns a
- * process, or when it links to one.
+ * inv_inherit_spawns returns true if a process with this profile passes on
+ * flags when it spawns a process. inv_inherit_links returns true if it passes
+ * on flags when it links to a process.
  */
 bool inv_inherit_spawns(const struct inv_profile *p);
 bool inv_inherit_links(const struct inv_profile *p);

@@ -21,8 +21,8 @@ static ErlNifFunc functions[] = {
 
 /*
  * The library must load on the oldest supported release, even if it was
- * compiled with the header of a newer one. So it uses only functions that the
- * oldest release has.
+ * compiled with the header of a newer release. So it uses only functions that
+ * the oldest release has.
  */
 #undef ERL_NIF_MINOR_VERSION
 #define ERL_NIF_MINOR_VERSION 16

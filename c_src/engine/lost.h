@@ -6,8 +6,8 @@
 
 /*
  * Counts events and calls that were lost because a table of the engine was
- * full, or an entry of it was in use. The server reads the counts and logs
- * them.
+ * full, or because another thread used an entry of the table. The server reads
+ * the counts and logs them.
  */
 enum inv_shortage {
 	INV_SHORTAGE_PROFILE, /* a process did not get flags, because there were

@@ -19,8 +19,8 @@ static struct inv_note *places[FUNCTIONS_MAX]; /* pointers to the entries in
 static size_t used;
 
 /*
- * Returns the function's entry. If it has none, returns a free entry for it, or
- * NULL if all entries that were probed have other functions.
+ * Returns the function's entry. If the function has no entry, returns a free
+ * entry, or NULL if all entries that were probed belong to other functions.
  */
 static struct inv_note *search(ERL_NIF_TERM module, ERL_NIF_TERM name,
 			       unsigned arity)

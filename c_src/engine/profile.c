@@ -8,7 +8,8 @@
 #include "engine/lost.h"
 #include "vm/pages.h"
 
-/* Twice as many entries as profiles, so that a search needs few probes. */
+/* The hash table has twice as many entries as there can be profiles, so that a
+ * search needs few probes. */
 #define PLACES (2 * INV_PROFILES_MAX)
 #define PROBES 128
 #define SPARES 16
@@ -205,7 +206,7 @@ uint32_t inv_profile_edit(uint32_t number, const struct inv_edit *edit)
 
 /*
  * Returns the sessions that have `flag' or the next flag in enum inv_flag.
- * `flag' is set_on_spawn or set_on_link; the next one is set_on_first_spawn or
+ * `flag' is set_on_spawn or set_on_link; the next flag is set_on_first_spawn or
  * set_on_first_link.
  */
 static uint32_t passing(const struct inv_profile *p, enum inv_flag flag)

@@ -74,8 +74,8 @@ void inv_profiles_clear(void);
 const struct inv_profile *inv_profile_at(uint32_t number);
 
 /*
- * Returns the mask of the sessions that have set at least one flag, or are in
- * INV_FLAG_USED_UP.
+ * Returns the mask of the sessions that have set at least one flag, or for
+ * which the profile has INV_FLAG_USED_UP.
  */
 uint32_t inv_profile_sessions(const struct inv_profile *p);
 

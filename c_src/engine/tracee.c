@@ -281,8 +281,8 @@ static void vacate(struct inv_tracee *t, const struct inv_edit *edit)
 }
 
 /*
- * The indices below processes.places are those of entries of processes; the
- * others are those of entries of ports.
+ * An index below processes.places is the index of a process's entry. A higher
+ * index, minus processes.places, is the index of a port's entry.
  */
 uint64_t inv_tracees_vacate(uint32_t slot, uint64_t from, uint64_t max)
 {

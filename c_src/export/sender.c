@@ -229,8 +229,8 @@ static bool post(struct inv_sender *s, const struct inv_buf *body,
 	return false;
 }
 
-/* Shortens a pause by at most a quarter, so that senders whose requests failed
- * at the same time repeat them at different times. */
+/* Shortens a pause by at most a quarter, so that two senders whose requests
+ * failed at the same time do not repeat their requests at the same time. */
 static uint64_t jitter(uint64_t ms)
 {
 	return ms - inv_mono_ns() / 1000 % (ms / 4 + 1);

@@ -13,10 +13,11 @@
 #include "sink/otlp_span.h"
 
 /*
- * Sends requests to a collector, one after the other. A request that failed for
- * a reason that can pass (no connection, no answer in time, the statuses 429,
- * 502, 503 and 504) is repeated: after the time that the collector asks for
- * (Retry-After), otherwise after a time that doubles each time.
+ * Sends requests to a collector, one after the other. A request is repeated if
+ * the reason for its failure can pass: there was no connection or no answer in
+ * time, or the status was 429, 502, 503 or 504. The pause before the request is
+ * repeated is the time that the collector asks for (Retry-After). If the
+ * collector does not ask for a time, the pause doubles each time.
  *
  *	inv_sender_init(&s, &target, &err);
  *	opts.spans = &s.taker;

@@ -42,7 +42,7 @@ struct inv_target {
 
 /*
  * Sets the URL: http or https. As with OTEL_EXPORTER_OTLP_ENDPOINT, /v1/traces
- * is appended to its path, unless the path ends with it. Returns 0, or
+ * is appended to its path, unless the path ends with /v1/traces. Returns 0, or
  * INV_EINVAL or INV_ENOMEM with a message.
  */
 int inv_target_url(struct inv_target *t, const char *url, struct inv_err *err);

@@ -172,7 +172,8 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 	other = find(c, &h);
 	/* A message within a node says nothing about clocks. Its send event may
 	 * have been kept, because a send to an alias does not say on which node
-	 * the receiver is. Now it is known: drop the send event. */
+	 * the receiver is. Now the node is known, and the send event is not
+	 * needed. */
 	if (s->within) {
 		if (other)
 			drop(c, other);

@@ -50,7 +50,8 @@ struct inv_clock_node {
 		int64_t command;
 		int64_t number;
 		int64_t at; /* when the node noted the question */
-	} question;	    /* the last question; command 0: there is none */
+	} question;	    /* the last question of a command to this node;
+			       command is 0: there was no question yet */
 };
 
 struct inv_half;

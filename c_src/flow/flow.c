@@ -13,8 +13,8 @@
  * not traced, until a return is seen. */
 #define MISSED_MAX 8u
 /*
- * The returns of a function that has never returned also count as not traced if
- * the function is called while the process has this many open calls.
+ * If a function that has never returned is called while the process has this
+ * many open calls, the function's returns count as not traced, too.
  */
 #define DEEP 10000u
 /*
