@@ -230,33 +230,33 @@ enum inv_sampling {
 	INV_SAMPLING_ASKED_HZ,	/* requested number of ticks in a second */
 	INV_SAMPLING_PROCESSES, /* the highest number of processes on the node,
 				   without those of inviso */
-	INV_SAMPLING_FOUND,   /* number of samples, plus number of processes
+	INV_SAMPLING_FOUND,	/* number of samples, plus number of processes
 				 that were found, but not asked for their
 				 stacks. (A tick asks a bounded number of
 				 processes, and for a bounded time) */
-	INV_SAMPLING_STACKS,  /* how many samples were taken */
-	INV_SAMPLING_LATE,    /* samples with INV_SAMPLE_LATE */
-	INV_SAMPLING_CUT,     /* samples with INV_SAMPLE_CUT */
-	INV_SAMPLING_GONE,    /* processes that exited before they answered */
-	INV_SAMPLING_LOST,    /* samples for which the log had no room */
-	INV_SAMPLING_COST_NS, /* how long the sampler itself has run */
+	INV_SAMPLING_STACKS,	/* how many samples were taken */
+	INV_SAMPLING_LATE,	/* samples with INV_SAMPLE_LATE */
+	INV_SAMPLING_CUT,	/* samples with INV_SAMPLE_CUT */
+	INV_SAMPLING_GONE,	/* processes that exited before they answered */
+	INV_SAMPLING_LOST,	/* samples for which the log had no room */
+	INV_SAMPLING_COST_NS,	/* how long the sampler itself has run */
 	INV_SAMPLING_N
 };
 
 /* The kinds of keys of INV_NOTE_COUNT. Each comment says what is counted, and
  * what the key is. */
 enum inv_count_of {
-	INV_COUNT_TOTAL = 0,	/* all events; key: [] */
-	INV_COUNT_FUNCTION = 1, /* calls; key: {M,F,Arity} */
-	INV_COUNT_TAG = 2,	/* events other than calls; key: their tag */
-	INV_COUNT_PROCESS = 3,	/* events; key: the process or port */
-	INV_COUNT_OTHERS = 4,	/* events for whose key the table of a thread
+	INV_COUNT_TOTAL = 0,	 /* all events; key: [] */
+	INV_COUNT_FUNCTION = 1,	 /* calls; key: {M,F,Arity} */
+	INV_COUNT_TAG = 2,	 /* events other than calls; key: their tag */
+	INV_COUNT_PROCESS = 3,	 /* events; key: the process or port */
+	INV_COUNT_OTHERS = 4,	 /* events for whose key the table of a thread
 				 * had no room; key: [] */
-	INV_COUNT_CALLER = 5,	/* calls; key: the {M,F,Arity} of the caller */
-	INV_COUNT_VALUE = 6,	/* events; key: the value of an expression, the
+	INV_COUNT_CALLER = 5,	 /* calls; key: the {M,F,Arity} of the caller */
+	INV_COUNT_VALUE = 6,	 /* events; key: the value of an expression, the
 				 * result of the call, or the reason of the
 				 * exit */
-	INV_COUNT_FAILED = 7,	/* events for which the expression failed;
+	INV_COUNT_FAILED = 7,	 /* events for which the expression failed;
 				 * key: [] */
 	INV_COUNT_EXCEPTION = 8, /* calls that ended with an exception; key:
 				  * {Class, Reason} */
