@@ -7,7 +7,7 @@
 
 /* A call that has not ended. */
 struct call {
-	struct inv_row held; /* the key is the number of the item */
+	struct inv_row held; /* the key is the number of the call event */
 	uint64_t id;
 	int64_t ts_ns;
 	uint32_t process;

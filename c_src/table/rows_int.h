@@ -17,12 +17,13 @@ struct inv_seen {
 	const struct inv_item *it;
 	uint64_t id;
 	uint32_t process; /* number of the process in inv_cast; 0: none */
-	uint32_t peer;	  /* number of the other process in inv_cast; 0: none */
+	uint32_t peer;	  /* number of the event's other process, such as the
+			     receiver of a message; 0: none */
 	uint32_t function; /* number of the function in inv_cast; 0: none */
 	struct inv_span payload;
 	struct inv_span result;
-	/* A seq_trace event: its kind and its message. */
-	uint8_t seq_kind; /* enum inv_seq_kind; 0: another event */
+	/* The kind and the message of a seq_trace event. */
+	uint8_t seq_kind; /* enum inv_seq_kind; 0: not a seq_trace event */
 	struct inv_span message;
 };
 
@@ -88,16 +89,16 @@ int inv__rows_args(struct inv_rows *r, const struct inv_event *ev,
 		   const struct inv_mfa *m, struct inv_span *s);
 
 /*
- * Processes in terms (table/rows_process.c). These functions return the process's
- * number in r->cast. They return 0 if the process is not known, or if memory is
- * exhausted and r->rc is set.
+ * Finds the process that a term names (table/rows_process.c). Returns the
+ * process's number in r->cast, or 0 if the process is not known. If memory is
+ * exhausted, sets r->rc and returns 0.
  */
 uint32_t inv__rows_tracee(struct inv_rows *r, const struct inv_item *it,
 			  const struct inv_token *tok);
 uint32_t inv__rows_process(struct inv_rows *r, const struct inv_item *it,
 			   const struct inv_token *tok);
-/* Reads the next term: a pid, a port, a name or {Name,Node}. Returns the errors of
- * the cursor. */
+/* Reads the next term: a pid, a port, a name or {Name,Node}. Sets *process to
+ * the process's number in r->cast, or to 0. Returns the errors of the cursor. */
 int inv__rows_receiver(struct inv_rows *r, const struct inv_item *it,
 		       uint32_t *process);
 

@@ -13,8 +13,10 @@ struct life {
 	uint32_t parent;
 	uint32_t function; /* the function that it was spawned to run */
 	bool spawned, exited;
-	bool running, scheduled, collected; /* running: now; scheduled,
-					       collected: at any time */
+	bool running, scheduled, collected; /* running: the process runs now;
+					       scheduled: a period of running
+					       has ended; collected: a garbage
+					       collection was seen */
 	int64_t spawned_ns, exited_ns;
 	int64_t first_ns, last_ns;
 	int64_t in_ns; /* if running: since when */

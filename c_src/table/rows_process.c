@@ -108,7 +108,7 @@ static uint32_t named(struct inv_rows *r, const struct inv_token *tok,
 	return n;
 }
 
-/* Reads the elements of {Name,Node} that follow the tuple's head. */
+/* Reads the elements of {Name,Node}, whose TUPLE token was just read. */
 static int elsewhere(struct inv_rows *r, uint32_t *process)
 {
 	uint8_t name[2 * INV_ATOM_CHARS * 2];
@@ -159,8 +159,8 @@ int inv__rows_receiver(struct inv_rows *r, const struct inv_item *it,
 		return rc ? rc :
 			    inv__rows_must(inv_cursor_leave(r->cursor, depth));
 	default:
-		/* An alias is a reference, which does not show to which
-		 * process the alias belongs. */
+		/* The receiver can be an alias. An alias is a reference, and
+		 * does not contain the pid of its process. */
 		return inv_cursor_skip_rest(r->cursor, &tok);
 	}
 }

@@ -7,8 +7,9 @@
 /*
  * The tables into which a merge can be written, in an SQLite database or as
  * Parquet files. inviso-tables(5) describes them. Queries of users rely on the
- * names: a column is never renamed or removed, and never changes its meaning,
- * without a new INV_SCHEMA_VERSION. Tables and columns can be added.
+ * names. So if a column is renamed or removed, or changes its meaning,
+ * INV_SCHEMA_VERSION must be increased. Adding tables and columns needs no new
+ * version.
  */
 #define INV_SCHEMA_VERSION 1
 
@@ -235,9 +236,10 @@ struct inv_table {
 extern const struct inv_table inv_tables[INV_TABLE_COUNT];
 
 /*
- * The columns that users see. For a column of the schema with a process, users
- * see three columns, and for a column with a function, four. `part' says which
- * of these columns is meant: an enum inv_part, or 0 for all other columns.
+ * The columns that users see. An INV_COLUMN_PROCESS of the schema becomes three
+ * columns, an INV_COLUMN_FUNCTION becomes four, and any other column stays one
+ * column. The argument `part' of the functions below selects one of them: it is
+ * an enum inv_part, or 0 if there is only one column.
  */
 enum inv_part {
 	INV_PART_NODE = 0,

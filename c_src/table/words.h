@@ -8,9 +8,9 @@
 #include "base/buf.h"
 
 /*
- * The texts that many rows repeat, which are names of nodes, processes,
- * modules, functions and tags. Each text is stored once and has a number from
- * 1. 0 means no text. A struct of zeros is an empty table.
+ * A table of texts that many rows repeat: names of nodes, processes, modules,
+ * functions and tags. Each text is stored once and has a number, from 1 on. The
+ * number 0 means no text. A struct of zeros is an empty table.
  */
 struct inv_words {
 	/* private */

@@ -46,26 +46,29 @@ enum inv_enc {
 #define INV_ATOM_CHARS 255
 
 /*
- * Kinds of tokens. The comment of each kind lists the fields of struct
- * inv_token that are valid for this kind; after a colon it says what a field
- * contains. TUPLE, LIST and MAP open a container, whose elements follow; END
- * closes it.
+ * Kinds of tokens. The comment of each kind names the fields of struct
+ * inv_token that are valid for this kind, and says after a colon what a field
+ * contains. TUPLE, LIST and MAP open a container: its elements follow, and then
+ * END.
  */
 enum inv_tok {
 	INV_TOK_INT = 1, /* i */
-	INV_TOK_BIG,	 /* negative; bytes: the magnitude, least significant
-			  * byte first. The integer may still fit in 64 bits. */
+	INV_TOK_BIG,	 /* fields negative; bytes: the magnitude, least
+			  * significant byte first. The integer may still fit in
+			  * 64 bits. */
 	INV_TOK_FLOAT,	 /* f: always finite */
-	INV_TOK_ATOM,	 /* bytes: the name in UTF-8, at most 255 characters;
-			  * plain */
-	INV_TOK_PID,	 /* node, id[0] number, id[1] serial; bytes: name of the
-			    pid's node, empty if unknown */
-	INV_TOK_PORT,	 /* node, id[0] number; bytes: as for PID */
-	INV_TOK_REF,	 /* node; n_ids; id: n_ids numbers, in the order of the
-			    printed reference; bytes: as for PID */
-	INV_TOK_BINARY,	 /* bytes; last_bits; cut, left */
-	INV_TOK_STRING,	 /* bytes: the elements of a list of integers 0..255, at
-			    least one unless the list was cut; cut, left */
+	INV_TOK_ATOM,	 /* field plain; bytes: the name in UTF-8, at most 255
+			  * characters */
+	INV_TOK_PID,	 /* field node; id[0]: number; id[1]: serial; bytes: the
+			    name of the pid's node, empty if unknown */
+	INV_TOK_PORT,	 /* field node; id[0]: number; bytes: name of the port's
+			    node, empty if unknown */
+	INV_TOK_REF,	 /* field node; id: n_ids numbers, in the order of the
+			    printed reference; bytes: name of the reference's
+			    node, empty if unknown */
+	INV_TOK_BINARY,	 /* fields bytes, last_bits, cut, left */
+	INV_TOK_STRING,	 /* fields cut, left; bytes: the elements of a list of
+			    integers 0..255, empty only if the list was cut */
 	INV_TOK_NIL,	 /* the empty list */
 	INV_TOK_TUPLE,	 /* count: elements */
 	INV_TOK_LIST,	 /* count: elements before the tail, 0 if unknown */
@@ -74,12 +77,12 @@ enum inv_tok {
 	INV_TOK_EXPORT,	 /* a fun M:F/A. bytes: M; bytes2: F; count: A */
 	INV_TOK_FUN,	 /* a local fun #Fun<m.index.uniq>. bytes: the module;
 			    id[0]: index; id[1]: uniq */
-	INV_TOK_TEXT,	 /* a fun. bytes: the text that the VM prints for it;
-			    it may be invalid UTF-8 */
+	INV_TOK_TEXT,	 /* a fun of which only the VM's text is known. bytes:
+			    the text, which may be invalid UTF-8 */
 	INV_TOK_HOLE,	 /* a term that was left out, or that was redacted
-			    (inv_token_redacted). cut, left */
+			    (inv_token_redacted). Fields cut, left */
 	INV_TOK_CUT,	 /* the remaining elements of the container were left
-			    out; END follows. cut, left */
+			    out; END follows. Fields cut, left */
 };
 
 /* The separator that a printer writes between this token and the previous
@@ -102,10 +105,10 @@ struct inv_token {
 	bool negative;
 	bool plain;  /* ATOM: the name certainly needs no quotes; if false, the
 			printer must check the name */
-	uint8_t cut; /* enum inv_cut: the kind of what is missing; 0: the term
-		      * is complete */
-	uint8_t last_bits; /* BINARY, if it was not cut: how many bits of the
-			      last byte are used, the most significant first;
+	uint8_t cut; /* enum inv_cut: the kind of the missing part; 0: nothing
+		      * is missing */
+	uint8_t last_bits; /* for a complete BINARY: how many bits of the last
+			      byte are used, from the most significant bit on;
 			      8 for an empty binary */
 	uint8_t n_ids;
 	uint8_t of; /* END: INV_TOK_TUPLE, INV_TOK_LIST or INV_TOK_MAP */
@@ -183,9 +186,10 @@ bool inv_cursor_function(struct inv_cursor *c, struct inv_dict_function *f,
 			 bool *with_args);
 
 /*
- * Makes the arity of *f, or the list of its arguments if with_args is true, the
- * next token of c. The caller has initialised c with the bytes that follow the
- * code and the dictionary number of the function or of the APPLY.
+ * Prepares c so that its next token is the arity of *f or, if with_args is
+ * true, the first token of the list of arguments. The caller has initialised c
+ * with the bytes that follow the code and the dictionary number of the function
+ * or of the APPLY.
  */
 void inv_cursor_third(struct inv_cursor *c, const struct inv_dict_function *f,
 		      bool with_args);

@@ -351,8 +351,8 @@ static int get_int(struct inv_cursor *c, uint64_t *v)
  * Reads a local fun after its tag. Its fields, with their widths in bytes, are:
  * size 4, arity 1, uniq 16, index 4, n_free 4; and then terms: module, old
  * index, old uniq, pid, free variables. The token gets old index and old uniq,
- * which the VM prints. The size counts its own four bytes, too; with it, the
- * free variables are skipped.
+ * because the VM prints these two. The size says where the fun ends, so the
+ * free variables need not be read. The size includes its own four bytes.
  */
 static int fun_token(struct inv_cursor *c, struct inv_token *tok)
 {
@@ -388,9 +388,9 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok)
 	return r;
 }
 
-/* Opens a container. The next `width' bytes say how many elements it has. Each
- * element takes at least one byte, so there must be at least as many bytes
- * left. */
+/* Opens a container. The next `width' bytes say how many elements it has. Fails
+ * if fewer bytes than this are left, because an element takes at least one
+ * byte. */
 static int open_token(struct inv_cursor *c, struct inv_token *tok, unsigned tag,
 		      unsigned width)
 {

@@ -28,15 +28,15 @@ int inv__packed_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 int inv__etf_next(struct inv_cursor *c, struct inv_cursor_frame *f,
 		  struct inv_token *tok);
 
-/* The element of a function {M,F,A} that is the next token. */
+/* Which element of a function {M,F,A} is the cursor's next token. */
 enum inv_pending {
 	INV_PENDING_MODULE = 1,
 	INV_PENDING_FUNCTION,
 	INV_PENDING_LAST,
 };
 
-/* Sets *tok to the token of the element of c->function that c->pending names,
- * and sets c->pending to the next element. */
+/* Sets *tok to the next token of the tuple {M,F,A} of c->function. c->pending
+ * says which element that is, and is set to the element after it. */
 int inv__function_next(struct inv_cursor *c, struct inv_token *tok);
 
 /* If the next term is an APPLY, or a dictionary entry that is a function, reads

@@ -278,8 +278,9 @@ static int cut_token(struct inv_cursor *c, struct inv_cursor_frame *f,
 	tok->kind = INV_TOK_CUT;
 	if (r)
 		return r;
-	/* + 1, because inv__cursor_sep has counted the first element that the
-	 * CUT replaces as read. */
+	/* The CUT is in the place of the first missing element. Because
+	 * inv__cursor_sep has already subtracted this element from f->left, 1
+	 * is added. */
 	if (f && f->kind == INV_FRAME_TUPLE) {
 		fits = tok->cut == INV_CUT_TUPLE;
 		tok->left = (uint64_t)f->left + 1;
@@ -328,7 +329,7 @@ static int xpid_token(struct inv_cursor *c, struct inv_token *tok,
 	return r;
 }
 
-/* Reads one of the three terms of an EXPORT. Its token must have the kind
+/* Reads one of the three terms of an EXPORT. The term must be of the kind
  * `kind', which is INV_TOK_ATOM or INV_TOK_INT. */
 static int small_term(struct inv_cursor *c, struct inv_token *tok,
 		      unsigned kind)

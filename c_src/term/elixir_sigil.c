@@ -163,8 +163,8 @@ static bool is_date(const int64_t *v)
 		     days[v[MONTH] - 1] + (leap && v[MONTH] == 2 ? 1 : 0));
 }
 
-/* A number of seconds has `precision' decimal places. Returns how many
- * microseconds a 1 in the last of these places is. */
+/* Returns the value of the last decimal place of a number of seconds, in
+ * microseconds. `precision' is the number of decimal places. */
 static int64_t unit(int64_t precision)
 {
 	int64_t n = 1;

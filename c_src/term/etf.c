@@ -127,15 +127,16 @@ void inv_etf_int(struct inv_buf *out, int64_t v)
 /* --- one term ------------------------------------------------------------- */
 
 /*
- * An open container. How many elements it has is known only at its end. So this
- * count is written then, into bytes that were reserved for it.
+ * An open container. Bytes for the number of its elements are reserved at its
+ * beginning. The number is known only at the container's end, and is then
+ * written into these bytes.
  */
 struct open {
 	size_t at; /* offset of the reserved bytes in the output */
 	uint32_t n;
 	uint8_t kind;
-	bool wide;   /* four bytes are reserved; otherwise one, which is enough
-		    * for a tuple of fewer than 256 elements */
+	bool wide;   /* true: four bytes are reserved; false: one byte, for a
+		    * tuple of fewer than 256 elements */
 	bool tailed; /* the tail of an improper list was written */
 };
 
@@ -358,8 +359,8 @@ static void pop(struct writer *w)
 		inv_etf_nil(w->out);
 }
 
-/* Counts the term that begins with tok as an element of the innermost open
- * container. */
+/* Call it when the first token of a term, tok, was read. Updates the number of
+ * elements of the innermost open container. */
 static void count(const struct writer *w, const struct inv_token *tok)
 {
 	struct open *o;
@@ -371,8 +372,8 @@ static void count(const struct writer *w, const struct inv_token *tok)
 		o->tailed = true;
 	else
 		o->n++;
-	/* One pair, '...' => '...', stands for all missing pairs of a map. The
-	 * CUT itself is written as one '...'; this writes the other. */
+	/* In a map, a CUT becomes the pair '...' => '...'. The key is written
+	 * here, and the value where the CUT itself is written. */
 	if (tok->kind == INV_TOK_CUT && o->kind == INV_TOK_MAP) {
 		o->n++;
 		put_hole(w->out);

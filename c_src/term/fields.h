@@ -23,7 +23,7 @@
 struct inv_fields_def;
 
 struct inv_fields {
-	uint64_t maybe; /* the hash of a record's name sets a bit; see
+	uint64_t maybe; /* for each record's name, one bit is set: see
 			 * inv_fields_maybe */
 	size_t size;	/* bytes of all definitions */
 	struct inv_fields_def *bucket[INV_FIELDS_BUCKETS];

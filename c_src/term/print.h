@@ -71,10 +71,11 @@ struct inv_print_opts {
 	unsigned otp;	 /* OTP release of the recording node: 25, 26, …; 0:
 			 unknown, treated as 25 */
 	/*
-	 * The definitions of records, which are then printed as #order{id = 7}.
-	 * fields[0] has precedence over fields[1]; each may be NULL. If several
-	 * modules define a record with different fields, the definition of
-	 * `module' is used; if there is none, the record is printed as a tuple.
+	 * The definitions of records. A record with a definition is printed as
+	 * #order{id = 7}, and other records as tuples. fields[0] has precedence
+	 * over fields[1]; each may be NULL. If several modules define the
+	 * record with different fields, only the definition of `module' is
+	 * used.
 	 */
 	const struct inv_fields *fields[2];
 	const uint8_t *module; /* UTF-8 */

@@ -499,8 +499,9 @@ static void put_before(struct printer *x, const struct level *l,
 }
 
 /* Call it after the key of a struct's pair was read into *tok. If the key is
- * __struct__ or __exception__, the pair is not printed: reads the value, too,
- * and sets *hidden to true. For other keys, *tok is not changed. */
+ * __struct__ or __exception__, reads the pair's value, too, and sets *hidden to
+ * true: the caller must not print this pair. For other keys, *tok is not
+ * changed. */
 static int hide_pair(struct printer *x, struct inv_token *tok, bool *hidden)
 {
 	int rc;

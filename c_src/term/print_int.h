@@ -25,9 +25,9 @@ char inv__escape_letter(uint32_t ch);
 void inv__print_token(const struct inv_token *tok, bool with_sep,
 		      struct inv_buf *out, const struct inv_print_opts *o);
 
-/* inv__print_cut appends "...(N more)" for the missing end of a term.
- * inv__print_hole is for a term of which all is missing: it appends the same
- * text inside the brackets of the term's type, as in {...(N more)}. */
+/* inv__print_cut appends "...(N more)" for the missing end of a term. If the
+ * whole term is missing, inv__print_hole appends the same text inside the
+ * brackets of the term's type, for example {...(N more)}. */
 void inv__print_cut(unsigned cut, uint64_t left, struct inv_buf *out);
 void inv__print_hole(unsigned cut, uint64_t left, struct inv_buf *out);
 

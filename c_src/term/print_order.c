@@ -4,9 +4,9 @@
 #include "term/print_int.h"
 
 /*
- * r->marks is a stack of numbers. For each open large map it has the saved
- * values of r->base and r->depth, which belong to the large map around this
- * map, and then the offsets in the output at which the map's pairs begin.
+ * r->marks is a stack of numbers. Each open large map has these numbers in it:
+ * the r->base and the r->depth of the large map around it, and then the offsets
+ * in the output at which its pairs begin.
  */
 
 static void push(struct inv__order *r, size_t v)

@@ -7,8 +7,8 @@
 #include "base/varint.h"
 #include "term/cursor_int.h"
 
-/* A term that is nested more deeply is not simple (term/simple.h), so that the
- * recursion of this file is limited. */
+/* The functions of this file recurse at most this deep: a term that is nested
+ * more deeply is not simple (term/simple.h). */
 #define DEPTH_MAX 16u
 
 struct reader {
@@ -357,8 +357,8 @@ static bool is_int(unsigned code)
 }
 
 /* Prints the elements of a list up to its END. Sets *ints to true if all are
- * integers. Returns false if the list ends with TAIL or CUT, because put_term
- * does so for these codes. */
+ * integers. Returns false if the list ends with TAIL or CUT: for these codes
+ * put_term returns false. */
 static bool put_elements(struct reader *r, unsigned depth, size_t *ends,
 			 unsigned max, uint32_t *n, bool *ints)
 {
@@ -393,8 +393,8 @@ static bool put_list(struct reader *r, unsigned depth)
 	return !ints || !r->text;
 }
 
-/* Prints the arguments of an APPLY. Returns false if they end with a CUT,
- * because put_term does so for this code. */
+/* Prints the arguments of an APPLY. Returns false if they end with a CUT: for
+ * this code put_term returns false. */
 static bool put_args(struct reader *r, uint32_t arity, unsigned depth,
 		     size_t *ends, unsigned max, bool *ints)
 {

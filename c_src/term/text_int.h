@@ -57,8 +57,8 @@ inv_word inv__text_atom(struct inv_text *s);
 inv_word inv__text_number(struct inv_text *s, bool negative);
 /* Reads a number or a character, possibly with a sign. */
 inv_word inv__text_signed(struct inv_text *s);
-/* Reads digits into *v. Returns false if the number needs more than 64 bits, or
- * if there are no digits; in the latter case, sets s->rc. */
+/* Reads digits into *v. Returns false if the number needs more than 64 bits. If
+ * there are no digits, sets s->rc and returns false. */
 bool inv__text_u64(struct inv_text *s, uint64_t *v);
 
 /* Reads a string, whose quote is next. Returns a list of characters. */

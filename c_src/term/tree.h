@@ -49,7 +49,7 @@ enum inv_box {
 			     [5] length of that format */
 	INV_BOX_TEXT,	  /* a fun of which only the VM's text is known: n
 			     bytes, [1] pointer to the text */
-	INV_BOX_HOLE,	  /* a term that was not recorded; n is of enum inv_cut;
+	INV_BOX_HOLE,	  /* a term that was not recorded; n is an enum inv_cut;
 			     [1] how much is missing */
 };
 
@@ -68,8 +68,8 @@ enum inv_box_flag {
 /*
  * Memory for terms: `cap' words at w, of which the first `used' are in use. The
  * caller owns the memory, which does not grow. `node' is the name of the node
- * on which the terms were recorded, whose pids, ports and references are local;
- * NULL: the name is unknown.
+ * on which the terms were recorded, or NULL if the name is unknown. Pids, ports
+ * and references of this node are local.
  */
 struct inv_heap {
 	inv_word *w;

@@ -47,8 +47,8 @@ static inline struct inv_number inv_number(inv_word t)
  * 64 bits. Returns the number of limbs. The highest limb may be 0. */
 size_t inv_float_limbs(double f, uint64_t limbs[INV_FLOAT_LIMBS]);
 
-/* Each compares two numbers by value, and returns a negative number, 0 or a
- * positive number. `how' is of enum inv_cmp. */
+/* These functions compare two numbers by value. They return a negative number,
+ * 0 or a positive number. `how' has flags of enum inv_cmp. */
 int inv_cmp_int_float(int64_t i, double f);
 int inv_cmp_floats(double a, double b, unsigned how);
 

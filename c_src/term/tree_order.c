@@ -386,9 +386,9 @@ static int cmp_funs(const struct compare *c, const inv_word *a,
 	}
 	if (x == INV_BOX_FUN && y == INV_BOX_FUN)
 		return cmp_local_funs(c, a, b, r);
-	/* Of at least one of the two funs only the VM's text is known. If both
-	 * are texts and differ, the funs differ. In all other cases nothing is
-	 * known. */
+	/* At least one of the two funs is known only by the VM's text. If both
+	 * are known only by their texts, and the texts differ, the funs differ.
+	 * In all other cases the result is unknown. */
 	*r = c->eq_only && x == y && cmp_atoms(a, b);
 	return *r ? 0 : INV_EUNKNOWN;
 }
