@@ -36,9 +36,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define WAIT_MS 60000 /* never reached: the server ends each stream */
 
 /*
- * Replaces libc's function. Only one caller passes a single descriptor: after a
- * connection was closed, it gives the node some time to end. This wait would
- * make the fuzzer slow, so it is skipped.
+ * Replaces libc's function. A call with a single descriptor (n is 1) returns at
+ * once. Only one caller makes such a call: it gives the node some time to end
+ * after a connection was closed. This wait would make the fuzzer slow.
  */
 int poll(struct pollfd *fds, nfds_t n, int ms)
 {
@@ -107,8 +107,8 @@ static bool get_challenge(int fd, uint32_t *challenge)
 	return false;
 }
 
-/* Answers the command's challenge. The command sends no challenge while it
- * still waits for the rest of a message, so this waits for 50 ms at most. */
+/* Answers the command's challenge. Waits at most 50 ms for the challenge: the
+ * command sends none while it still waits for the rest of a message. */
 static void acknowledge(int fd)
 {
 	const struct timeval wait = { 0, 50000 };

@@ -49,8 +49,8 @@ static void make_template(enum inv_keep keep)
 	}
 	build_notes(&b.p[1], 3);
 	build_event(&b.p[1], 10);
-	/* Both rings get a large event. With keep oldest the first ring is
-	 * full, so its large event is dropped. */
+	/* Both rings get a large event. The first ring is full. With
+	 * INV_KEEP_OLDEST, a full ring drops new events. */
 	build_large_event(&b.p[1], 5000);
 	CHECK(build_large_event(&b.p[0], 6000) == (keep == INV_KEEP_NEWEST));
 	len = b.len;

@@ -2,7 +2,8 @@
 /*
  * Writes a profile with arbitrary names in all formats of a profile.
  *
- *	each byte N, then
+ * The input is a list of operations. Each begins with a byte N:
+ *
  *	0 to 127    N bytes: the name of a frame that the last frame calls
  *	128 to 191  N - 128 frames return
  *	192 to 255  the last frame gets a count and N - 192 squared ns

@@ -10,7 +10,7 @@
  * The target checks that events and losses together have the ids 1, 2, 3, ...,
  * that all numbers in cells are valid, and that the bytes of each text can be
  * read. Each call event must have one row in the table `calls'. No other event
- * has one, except the end of a call whose beginning the node did not record.
+ * has a row there, except the end of a call whose beginning was not recorded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ struct seen {
 	struct inv_row_writer writer;
 	int64_t id;
 	bool decided;	/* this item ends a call that has no call event */
-	uint8_t *calls; /* by id: 1: a call event, 2: it has a row */
+	uint8_t *calls; /* for each id: 0; 1: a call event; 2: the table `calls'
+			   has its row */
 	size_t n;
 	uint32_t call; /* number of the word `call' */
 	unsigned sum;  /* over all texts, so that each byte is read */

@@ -140,7 +140,8 @@ static void define_records(void)
 	}
 }
 
-/* Checks that printing in Elixir's syntax has the same errors, and is UTF-8. */
+/* Checks that printing in Elixir's syntax returns the same error as reading the
+ * terms (`walked'), and that the text is UTF-8. */
 static void in_elixir(const struct input *in, const struct inv_print_opts *o,
 		      int walked)
 {

@@ -98,7 +98,7 @@ uint32_t inv__rows_tracee(struct inv_rows *r, const struct inv_item *it,
 uint32_t inv__rows_process(struct inv_rows *r, const struct inv_item *it,
 			   const struct inv_token *tok);
 /* Reads the next term: a pid, a port, a name or {Name,Node}. Sets *process to
- * the process's number in r->cast, or to 0. Returns the errors of the cursor. */
+ * the process's number in r->cast, or to 0. Returns the cursor's errors. */
 int inv__rows_receiver(struct inv_rows *r, const struct inv_item *it,
 		       uint32_t *process);
 

@@ -34,9 +34,9 @@ void inv_grid_release(struct inv_grid *g)
 	memset(g, 0, sizeof(*g));
 }
 
-/* Takes a character from the text, and sets its width, 1 or 2. A control
- * character, or another one without a width, could hide the text around it. So
- * '?' is returned instead. */
+/* Takes a character from the text, and sets its width, 1 or 2. A character
+ * without a width, such as a control character, could hide the text around it.
+ * So '?' is returned instead of such a character. */
 static uint32_t take(const uint8_t **p, const uint8_t *end, unsigned *width)
 {
 	unsigned n;

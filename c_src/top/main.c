@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The helper program for ncurses: `inviso top'. */
+/* The program for `inviso top'. It is separate because it needs ncurses. */
 #include <stddef.h>
 
 #include "cli/program.h"

@@ -12,8 +12,8 @@
 
 /*
  * What `inviso top' knows and shows: nodes, and tables of processes and of
- * functions with a sort order and a chosen row. It knows no terminal and no
- * connections.
+ * functions. Each table has a sort order and a chosen row. This file uses
+ * neither the terminal nor the connections to nodes.
  */
 enum inv_top_table {
 	INV_TOP_PROCESSES,
@@ -49,12 +49,13 @@ struct inv_top_node {
 #define INV_TOP_SEVERAL SIZE_MAX
 
 struct inv_top_row {
-	size_t node;	  /* index; INV_TOP_SEVERAL: nodes are added up */
+	size_t node;	  /* index of the node; INV_TOP_SEVERAL: the row is the
+			     sum over several nodes */
 	const char *key;  /* "<0.9.0>", "shop:pay/2"; node and key identify the
 			     row */
-	const char *name; /* of the process, or text of the function; "":
+	const char *name; /* the process's name or the function's text; "":
 			     unknown */
-	/* a process; NULL: only its messages are known */
+	/* For a process: its figures. NULL: only its messages are known. */
 	const struct inv_gauge_row *process;
 	double messages; /* in a second; -1: unknown */
 	bool own;	 /* the process belongs to inviso */

@@ -45,8 +45,8 @@ static void lose(struct inv_top_run *r, size_t i, const struct inv_err *err)
 	if (inv_code_gone(err->code))
 		at->state = INV_ATTACH_UP;
 	note_node(r, i, err);
-	/* If there are sessions on the node, the watch has reported the
-	 * loss. */
+	/* If there are sessions on the node, the watch (cli/watch.h) has
+	 * already reported that the node is lost. */
 	if (!r->timed.v[i].code && !r->counted.v[i].code)
 		inv_screen_note_node(r->cluster.screen, r->names[i], err->text);
 }

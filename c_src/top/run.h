@@ -13,8 +13,9 @@
 #include "node/gauge.h"
 #include "top/model.h"
 
-/* `inviso top': processes on the nodes, the gauges, measure the nodes. If the
- * user wants that, sessions time calls and count messages. */
+/* Runs `inviso top'. Each node is measured by a gauge, a process on this node.
+ * If the user asks for it, sessions on the nodes time calls and count
+ * messages. */
 
 /* A node's gauge. */
 struct inv_top_gauge {
@@ -28,7 +29,8 @@ struct inv_top_gauge {
 enum inv_top_showing {
 	INV_TOP_SHOWS_SCREEN,
 	INV_TOP_SHOWS_TRACE, /* `inviso trace' has the terminal */
-	INV_TOP_SHOWS_END,   /* the user reads the output of the trace */
+	INV_TOP_SHOWS_END,   /* the trace has ended; its output is shown until
+				the user presses a key */
 };
 
 struct inv_top_run {
@@ -58,8 +60,9 @@ struct inv_top_run {
 	struct inv_board model;
 	bool failed;
 	bool leaving; /* the user has left, or the time of --once is over */
-	/* --once: how long to measure, and when the measurement ends. end_ms is
-	 * INT64_MAX when it has ended: then each gauge must answer once more */
+	/* --once: how long to measure, and when the measurement ends. After the
+	 * measurement, end_ms is INT64_MAX, and each gauge must answer once
+	 * more. */
 	uint64_t period_ms;
 	int64_t end_ms;
 	int64_t next_ms; /* when inv__top_take is called next */
@@ -81,7 +84,7 @@ int inv_top_run(struct inv_top_run *r);
 void inv__top_take(struct inv_top_run *r);
 void inv__top_no_memory(struct inv_top_run *r);
 
-/* --once: prints all. */
+/* Prints all tables, for --once. */
 void inv__top_print(struct inv_top_run *r);
 
 /* The screen. inv__top_screen_open opens the terminal, and returns an enum

@@ -17,9 +17,10 @@ struct inv_speed_entry;
 
 struct inv_speed {
 	char *key;	  /* "shop:pay/2", "<0.9.0>"; "": others */
-	char *name;	  /* of a process, or the text of a function */
-	const char *node; /* NULL: several nodes are added up */
-	bool others;	  /* keys beyond the bound */
+	char *name;	  /* the process's name or the function's text */
+	const char *node; /* NULL: the entry is the sum over several nodes */
+	bool others;	  /* the entry is for all keys for which the ranking had
+			     no room */
 	uint64_t n, unpaired;
 	double speed; /* in a second; -1: unknown */
 	bool timed;
@@ -41,8 +42,9 @@ int inv_speeds_take(struct inv_speeds *s, const struct inv_ranking *r,
 void inv_speeds_release(struct inv_speeds *s);
 
 size_t inv_speeds_n(const struct inv_speeds *s);
-/* Returns the entry after `entry', or the first one for NULL; NULL after the
- * last. Entries are valid until inv_speeds_release. */
+/* Returns the entry after `entry', or the first entry if `entry' is NULL.
+ * Returns NULL after the last entry. Entries are valid until
+ * inv_speeds_release. */
 const struct inv_speed *inv_speeds_next(const struct inv_speeds *s,
 					const struct inv_speed *entry);
 const struct inv_speed *inv_speeds_find(const struct inv_speeds *s,

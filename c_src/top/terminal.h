@@ -8,9 +8,8 @@
 #include "top/grid.h"
 
 /*
- * The terminal: shows a grid, and reads keys. There is only one terminal, that
- * of standard input and output, because ncurses draws on one terminal at a
- * time.
+ * The terminal: shows a grid, and reads keys. Only the terminal of standard
+ * input and output is used, because ncurses draws on one terminal at a time.
  *
  *	if (!inv_terminal_open(&err))
  *		... poll standard input and inv_terminal_resized() ...

@@ -99,8 +99,8 @@ static void start(struct inv_top_run *r, const char *command,
 	}
 	setpgid(r->child, r->child);
 	give_terminal(r->child);
-	/* If there is no such descriptor, the end of the trace is noticed a bit
-	 * later. */
+	/* If the kernel gives no descriptor for the process, the end of the
+	 * trace is noticed a bit later. */
 	r->child_fd = (int)syscall(SYS_pidfd_open, r->child, 0);
 }
 

@@ -13,8 +13,8 @@
 #define CACHED 128u  /* the most free blocks that a thread keeps in its cache */
 #define ATTEMPTS 16u /* attempts of a thread to take or give back a list */
 
-/* A block with those bytes of a call that did not fit into the call's earlier
- * blocks. */
+/* A block with bytes of a call for which the call's earlier blocks had no
+ * room. */
 struct more {
 	_Atomic uint32_t link;
 	uint32_t next;
@@ -38,9 +38,10 @@ struct entry {
 	uint32_t top;	     /* block of the innermost call; 0: none */
 	uint32_t n;	     /* how many open calls are on the stack */
 	uint32_t blocks;
-	uint32_t more; /* how many open calls inside the one at `top' are not
+	uint32_t more; /* how many open calls inside the call at `top' are not
 			  on the stack, because there was no room */
-	uint32_t gaps; /* sum of `gap' over the calls on the stack */
+	uint32_t gaps; /* the sum of the field `gap' of all calls on the
+			  stack */
 	uint32_t pad;
 };
 
@@ -354,11 +355,13 @@ void inv_kept_get(const struct inv_kept *k, const struct inv_kept_call *call,
 }
 
 /*
- * A call of the function ends. Returns how many calls above it must be removed
- * from the stack, or e->n if the stack has no call of the function. Open calls
- * that found no room are a gap in the stack. If there is a gap above the
- * function's innermost call on the stack, the call that ends may be in the gap.
- * Then returns only how many calls are above the gap.
+ * A call of the function ends. Returns how many calls must be removed from the
+ * top of the stack, so that the ended call is the innermost call. Returns e->n
+ * if the stack has no call of the function.
+ *
+ * Open calls for which there was no room are a gap in the stack. If there is a
+ * gap above the function's innermost call on the stack, the ended call may be
+ * in the gap. In this case only the calls above the gap are to be removed.
  */
 static uint32_t above(const struct inv_kept *k, const struct entry *e,
 		      uint32_t function)
@@ -422,9 +425,8 @@ uint32_t inv_kept_forget(struct inv_kept *k, uint32_t thread, uint64_t process,
 
 	if (!has(e, process))
 		return 0;
-	/* Open calls that found no room on the stack can be calls of such
-	 * functions, too. It is unknown which of them are, so remove all
-	 * calls. */
+	/* If there was no room for some open calls, it is unknown whether
+	 * `gone' selects their functions. So remove all calls. */
 	if (e->more > 0 || e->gaps > 0)
 		return remove_all(k, thread, e);
 	while (*at != 0) {

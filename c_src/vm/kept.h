@@ -21,7 +21,7 @@
  * 				   | bytes |
  * 				   +-------+
  *
- * Each process has a stack of calls, `top' being the innermost one. Only the
+ * Each process has a stack of calls; `top' is the innermost call. Only the
  * thread that runs a process may call the functions for the process; the VM
  * lets one thread at a time run it. If a process moves to another thread, its
  * blocks still belong to the process.
@@ -43,17 +43,17 @@ struct inv_kept;
 struct inv_kept_call {
 	_Atomic uint32_t link; /* private: the next list of free blocks */
 	uint32_t next;	       /* private: the block with more bytes; 0: none */
-	uint32_t below;	       /* private: the call around it; 0: none */
-	uint16_t blocks;       /* private: how many blocks it has */
-	uint16_t gap; /* private: how many calls between it and `below' are not
-			 on the stack, because there was no room */
+	uint32_t below;	       /* private: the call around this call; 0: none */
+	uint16_t blocks;       /* private: how many blocks the call has */
+	uint16_t gap; /* private: how many calls between this call and `below'
+			 are not on the stack, because there was no room */
 	uint32_t function; /* the number that was passed to inv_kept_begin */
-	uint32_t depth;	   /* how many calls of the process were open when it
-			      began */
-	uint64_t ns;	   /* when it began, in ns */
-	uint64_t inner_ns; /* how much time it has spent in calls inside it that
-			      have ended */
-	uint32_t n;	   /* how many bytes it has */
+	uint32_t depth;	   /* how many calls of the process were open when this
+			      call began */
+	uint64_t ns;	   /* when the call began, in ns */
+	uint64_t inner_ns; /* the total time of the ended calls inside this
+			      call */
+	uint32_t n;	   /* how many bytes the call has */
 	uint32_t marks;	   /* bits that the caller sets, as it fills `bytes' */
 	uint8_t bytes[INV_KEPT_NEAR];
 };
@@ -98,11 +98,12 @@ enum inv_kept_found {
 
 /*
  * Finds the call that ends. The call stays on the stack until inv_kept_pop. The
- * VM reports ends in the reverse order of the calls. So if there are calls
- * above this call on the stack, their ends were lost: they are removed, and
- * *lost is set to their number. But if there are calls above it for which there
- * was no room, the call that ends may be one of those: the result is then
- * INV_KEPT_NO_ROOM.
+ * VM reports ends in the reverse order of the calls. So if other calls are
+ * above this call on the stack, their ends were lost. These calls are removed,
+ * and *lost is set to their number.
+ *
+ * If there was no room for a later call, the call that ends may be this later
+ * call. In this case the result is INV_KEPT_NO_ROOM.
  */
 enum inv_kept_found inv_kept_end(struct inv_kept *k, uint32_t thread,
 				 uint64_t process, uint32_t function,

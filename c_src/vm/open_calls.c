@@ -233,9 +233,9 @@ static bool is_released(const struct inv_open_calls *o, uint32_t function)
 }
 
 /*
- * Forgets open calls of released functions. If p->holder is released and its
- * calls are counted in `others', sets `others' to 0, because it is not known
- * how many of those calls are calls of this function.
+ * Forgets open calls of released functions. If the function p->holder is
+ * released and its calls are counted in `others', sets `others' to 0: it is not
+ * known how many of the calls in `others' are calls of this function.
  */
 static void forget_released(struct inv_open_calls *o, struct process *p)
 {
@@ -329,7 +329,7 @@ void inv_open_calls_want(struct inv_open_calls *o, uint64_t process,
 	uint32_t n = open_of(o, process) - 1;
 	uint64_t bit = UINT64_C(1) << n % 64;
 
-	if (n >= INV_OPEN_CALLS_WANTED) /* also if no call is open: then n is
+	if (n >= INV_OPEN_CALLS_WANTED) /* if no call is open, n is
 					   UINT32_MAX */
 		return;
 	if (wanted)

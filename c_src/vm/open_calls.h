@@ -21,11 +21,11 @@
  *	                        released ◄─── inv_open_calls_release┘
  *
  * counted   The function's open calls are counted, for each process.
- * stopped   A process has reached the limit, and this function has more of its
- *           open calls than other functions. Ends of the function's calls are
- *           not recorded any more, so that none of them is taken for the end of
- *           a later call. The process is `held': its calls are left out,
- *           because the VM would add frames.
+ * stopped   A process has reached the limit, and has more open calls of this
+ *           function than of any other function. Ends of the function's calls
+ *           are not recorded any more. Otherwise such an end could be taken for
+ *           the end of a later call. The process is `held': its calls are left
+ *           out, because the VM would add frames.
  * released  The session has changed the function's pattern, so that the VM does
  *           not report ends of new calls. Calls are recorded, but not counted.
  *
@@ -62,8 +62,8 @@ bool inv_open_calls_tell(struct inv_open_calls *o, const struct inv_called *f,
 struct inv_stopped_call {
 	struct inv_called function;
 	uint64_t process; /* the first process that has reached the limit */
-	uint32_t open;	  /* how many open calls the process had, of all
-			     functions */
+	uint32_t open;	  /* how many open calls the process had, all functions
+			     together */
 };
 
 /*

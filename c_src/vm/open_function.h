@@ -48,9 +48,9 @@ struct inv_open_function {
 	_Atomic uint32_t ends;	/* enum inv_ends */
 	_Atomic uint32_t state; /* enum inv_open_state */
 	_Atomic uint32_t rules;
-	/* The process that reached the limit on open calls, so that the
-	 * function was stopped, and how many open calls this process had. Both
-	 * are stored before the state becomes INV_OPEN_STOPPED. */
+	/* The function was stopped because the process `process' reached the
+	 * limit on open calls, with `open' open calls. Both fields are stored
+	 * before the state becomes INV_OPEN_STOPPED. */
 	uint32_t open;
 	uint64_t process;
 };

@@ -9,8 +9,8 @@
 /* The most entries of a table; a VM has fewer processes. */
 #define PROCESSES_MAX (UINT64_C(1) << 27)
 
-#define NEAR 3u	 /* how many open calls an entry has */
-#define NEXT 63u /* how many open calls an entry and its `next' have together */
+#define NEAR 3u	 /* an entry has room for this many open calls */
+#define NEXT 63u /* an entry and its `next' have room for this many together */
 
 struct entry {
 	uint64_t id;   /* the process; 0: none */
@@ -106,10 +106,10 @@ static void make_room(const struct inv_spans *s,
 		else
 			*span_at(s, e, kept++) = *span;
 	}
-	/* Open calls that found no room on the stack are only counted, in
-	 * `more'. It is unknown for which of them the ends will not be
-	 * reported. If this was so for a call on the stack, assume it for all
-	 * of them. */
+	/* Open calls for which the stack had no room are only counted, in
+	 * `more'. Their functions are unknown. If a call was removed from the
+	 * stack because its end will not be reported, assume that the ends of
+	 * these calls will not be reported either. */
 	if (kept < e->n)
 		e->more = 0;
 	e->n = kept;

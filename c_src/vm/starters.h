@@ -52,8 +52,8 @@ void inv_starters_free(struct inv_starters *s);
 /* Call it when a start call begins a request. */
 void inv_starters_begin(struct inv_starters *s, uint64_t process);
 
-/* Call it when a start call begins that does not begin a request. The process
- * keeps its token, if it has one. */
+/* Call it at the beginning of a start call that does not begin a request. If
+ * the process has a token, it keeps the token. */
 void inv_starters_go_on(struct inv_starters *s, uint64_t process);
 
 /* Call it when a start call has ended. */

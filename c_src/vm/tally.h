@@ -92,9 +92,9 @@ static inline void inv_tally_increase(_Atomic uint64_t *n)
 
 /*
  * inv_tally_find returns the key's cell in the part, or NULL if there is none.
- * inv_tally_claim makes a cell for the key, which readers see only after its
- * first count, or returns NULL if the part is full. Only the part's thread may
- * call inv_tally_claim.
+ * inv_tally_claim makes a cell for the key, or returns NULL if the part is
+ * full. Readers see the new cell only after its first count. Only the part's
+ * thread may call inv_tally_claim.
  */
 static inline struct inv_tally_cell *inv_tally_find(
 	const struct inv_tally_part *p, const struct inv_tally_key *k)

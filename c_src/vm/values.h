@@ -9,9 +9,9 @@
 
 /*
  * Values of expressions that are keys of a tally (vm/tally.h). Such a value is
- * a term that does not outlive its event, so the key in the tally's cell has
- * two hashes of the value's bytes, and the bytes themselves are here, with the
- * same index as the cell. nif/value_key.h defines the bytes.
+ * a term that does not outlive its event. So the value's bytes are stored here,
+ * with the index of the tally's cell, and the key in the cell has two hashes of
+ * these bytes. nif/value_key.h defines the bytes.
  *
  * As in the tally, each thread has a part, and is the only writer of it. The
  * bytes are written before the cell's first count, and never change afterwards.
@@ -45,8 +45,8 @@ void inv_values_keep(struct inv_values *v, uint32_t part,
 		     const struct inv_tally_part *keys,
 		     const struct inv_tally_cell *c);
 
-/* Returns the value of a key, or NULL if no part has counted the key. For the
- * reader. */
+/* Returns the value of a key, or NULL if no part has counted the key. Only the
+ * reader may call it. */
 const struct inv_value *inv_values_of(const struct inv_values *v,
 				      const struct inv_tally *keys,
 				      const struct inv_tally_key *k);
