@@ -262,9 +262,9 @@ many(_, _, _) ->
     [].
 
 %% Returns the match specs for messages, and notes for the user. The VM has one
-%% match spec for all sent messages and one for all received messages. So the
-%% clauses of all specs for sent messages become one match spec, and the clauses
-%% of all specs for received messages another.
+%% match spec for all sent messages and one for all received messages. So all specs
+%% for sent messages are combined into one match spec, and all specs for received
+%% messages are combined into one match spec, too.
 messages(Specs) ->
     Kinds = [{Kind, lists:unzip([receivers(S) || S <- Those])}
              || Kind <- [send, 'receive'],

@@ -18,10 +18,11 @@
 -export_type([all/0, decide/0, told/0]).
 
 %% The rules that the command has set for all functions: the shortest time of a
-%% call that is recorded, whether calls that fail are recorded, and a match spec
-%% for return values that count as failures, or `none'.
+%% call that is recorded, and whether calls that fail are recorded. `ReturnsSpec' is
+%% a match spec for return values that count as failures.
 -type all() :: {inviso_spec:rule(), ReturnsSpec :: binary() | none}.
-%% The functions of a module that have a rule (`whole': all functions), and the rule.
+%% A module, its functions to which a rule applies (`whole': all functions), and the
+%% rule.
 -type told() :: {module(), whole | [{atom(), arity()}], inviso_spec:rule()}.
 %% The handle of the tracer, the rules in the order of their bits, and the place in
 %% the tracer's table of processes at which the next call of sweep/1 begins.
@@ -39,8 +40,7 @@
 %% page of this memory only when the page is used.
 -define(BYTES, 67108864).
 
-%% @doc Returns the rules of specs whose functions have been found, with these
-%% functions.
+%% @doc Returns the rules of specs, each with the functions to which it applies.
 -spec rules([inviso_arm_functions:resolved()]) -> [told()].
 rules(Resolved) ->
     [{M, Which, Rule} || {M, Which, #{rule := Rule}} <- Resolved].

@@ -54,8 +54,8 @@ has(M, #{modules := one, module := '_'}) -> not is_own(M);
 has(M, #{modules := Group}) ->
     inviso_spec_group:has(Group, M) andalso not is_own(M).
 
-%% Returns true for a module of inviso: its name begins with "inviso". So do the names
-%% of the modules that a client sends to a node.
+%% Returns true for a module of inviso, whose name begins with "inviso". The modules
+%% that a client sends to a node have such names, too.
 is_own(M) -> lists:prefix(?OWN, atom_to_list(M)).
 
 %% Returns true for modules of kernel and stdlib, and for modules that are part of
@@ -157,9 +157,9 @@ changed(Before) ->
            maps:get(M, Before, none) =/= Sum],
      Now}.
 
-%% @doc Returns the functions that specs select in modules that were loaded.
-%% Pass specs without a wildcard, too: a function gets one pattern, which is made of
-%% all specs that select the function.
+%% @doc Returns the functions that specs select in `Modules', which were loaded later.
+%% Modules that no wildcard or group selects are ignored. Pass specs without a
+%% wildcard, too: a function gets one pattern, made of all specs that select it.
 -spec later([inviso_spec:spec()], [module()], boolean()) ->
           [inviso_arm_functions:resolved()].
 later(Specs, Modules, Yes) ->

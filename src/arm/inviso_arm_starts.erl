@@ -88,8 +88,8 @@ body({start, Kind, Label, Variables}) ->
 flags(On) ->
     [{set_seq_token, Flag, On} || Flag <- [send, 'receive', print]].
 
-%% @doc Converts the match spec of a call, for the time when no more requests
-%% begin. The new match spec clears the flags of a token that the process still
+%% @doc Converts the match spec of a call. The new match spec is set when no more
+%% requests are to begin. It clears the flags of a token that the process still
 %% holds, so that later events of the process do not become part of its last
 %% request.
 -spec over(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().

@@ -15,8 +15,8 @@
 
 -define(SHORTEST, 10).
 
-%% @doc Returns a time in milliseconds, shortened if the environment variable says
-%% so.
+%% @doc Returns a time limit in milliseconds: `Ms', divided by the number in
+%% INVISO_TEST_DEADLINES if this variable is set.
 -spec ms(pos_integer()) -> pos_integer().
 ms(Ms) ->
     max(1, Ms div part(os:getenv("INVISO_TEST_DEADLINES", ""))).

@@ -19,7 +19,8 @@
 
 -type spec() :: module() | '_' | string() | {string(), string()}.
 
-%% @doc Returns the modules, sorted, or `error' if the term has none of the forms.
+%% @doc Returns the modules that match, sorted. Returns `error' if the first argument
+%% has none of the forms of `Module' above.
 -spec expand(term(), loaded | loadable) -> {ok, [module() | '_']} | error.
 expand(M, _Which) when is_atom(M) ->
     {ok, [M]};

@@ -42,8 +42,9 @@ which([{Kind, _, _} | _] = Logs) when Kind =:= trace_log; Kind =:= ti_log ->
 which(TracerData) ->
     {tracerdata, TracerData}.
 
-%% @doc Returns for each node which logs to delete. If the first argument is
-%% tracerdata or a list of file names, these files are deleted on all nodes.
+%% @doc Returns for each node which logs to delete. If the first argument is `[What]',
+%% and `What' is tracerdata or a list of file names, the logs that `What' names are
+%% deleted on all nodes.
 -spec delete_specs(term(), [node()]) ->
           {ok, specs()} | {error, {badarg, term()}}.
 delete_specs(all, Nodes) ->

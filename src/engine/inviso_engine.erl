@@ -197,8 +197,8 @@ masks(_Profile) -> erlang:nif_error(not_loaded).
 -spec tracer_of(profile(), slot()) -> tracer().
 tracer_of(_Profile, _Slot) -> erlang:nif_error(not_loaded).
 
-%% @doc Sets the mask of the sessions that trace local calls, and whether the match
-%% specs on functions return the caller.
+%% @doc Sets the mask of the sessions that trace local calls, and whether the results
+%% of match specs on functions contain the caller.
 -spec calls(sessions(), boolean()) -> ok.
 calls(_Local, _Callers) -> erlang:nif_error(not_loaded).
 
@@ -213,8 +213,8 @@ calls(_Local, _Callers) -> erlang:nif_error(not_loaded).
 changed(_Max) -> erlang:nif_error(not_loaded).
 
 %% @doc Returns the sessions whose flags a process may get when its parent links to
-%% it. These are sessions of which the parent passes on flags by links. A process
-%% that may get flags in this way has flags in the VM before it is linked.
+%% it: the parent has flags of these sessions, and the flags are inherited by links.
+%% A process that may get flags in this way has flags in the VM before the link.
 -spec expected(pid()) -> sessions().
 expected(_Pid) -> erlang:nif_error(not_loaded).
 

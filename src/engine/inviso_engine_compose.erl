@@ -13,9 +13,10 @@
 -type state() :: inviso_engine_breakpoints:state().
 -type about() :: {Active :: [slot()], Foreign :: [slot()],
                   Callers :: boolean()}.
-%% In about(), `Active' are the sessions that may get calls, and `Foreign' those
-%% whose calls go to a tracer module other than inviso's, which the VM calls
-%% directly. `Callers' is true if match specs have to return the caller.
+%% In about(), `Active' are the sessions that may get calls. `Foreign' are the
+%% sessions whose calls go to a tracer module other than inviso's; the VM calls such
+%% a module directly. `Callers' is true if the results of match specs must contain
+%% the caller.
 -type cache() :: #{term() => state()}.
 
 %% @doc Composes the state of a function: the pattern and counters that the VM gets.
@@ -46,8 +47,8 @@ state(Where, Sessions, {Active, Foreign, Callers}, Cache) ->
             end
     end.
 
-%% Returns the number of a tracer, or the tracer itself if it is a module other
-%% than inviso's, which the VM calls directly.
+%% Returns the number of a tracer. If the tracer is a module other than inviso's,
+%% returns the tracer itself, because the VM calls this module directly.
 by_number({Tracer, Number}) ->
     case inviso_engine_foreign:is_foreign(Tracer) of
         true -> Tracer;

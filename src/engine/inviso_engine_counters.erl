@@ -30,8 +30,8 @@ kinds() ->
 %% @doc Returns true if this VM has the kind of counter.
 -spec exists(kind()) -> boolean().
 exists(call_memory) ->
-    %% The function is only an example of a loaded one. OTP 25 answers too,
-    %% although it does not have the counter, so the release is checked.
+    %% Any loaded function would do. OTP 25 answers, too, although it does not
+    %% have the counter. So the release is checked.
     try erlang:trace_info({?MODULE, kinds, 0}, call_memory) of
         {call_memory, _} -> release() >= 26
     catch
@@ -64,8 +64,8 @@ keep({true, _, _} = Counter, {Kind, MFA}) ->
 keep(Paused, _) ->
     Paused.
 
-%% @doc Returns true if the VM has to count for this counter. `true' is the counter
-%% of functions that are not loaded yet.
+%% @doc Returns true if the VM has to count for this counter. The argument is `true'
+%% for functions that are not loaded yet.
 -spec is_running(counter() | true) -> boolean().
 is_running({Runs, _, _}) -> Runs;
 is_running(true) -> true.

@@ -165,7 +165,7 @@ change_process(Pid, {_, How, _, _} = Change, F0) ->
             end
     end.
 
-%% Returns true if the process has flags in the VM for sessions.
+%% Returns true if sessions need flags on the process in the VM.
 is_ours(Pid, F) ->
     {Want, _} = want(Pid, inviso_engine:profile_of(Pid), F),
     Want =/= [] orelse inviso_engine:expected(Pid) =/= 0.
@@ -291,7 +291,7 @@ existing(new_ports) -> erlang:ports().
 set_in_vm(Tracee, Have, Want) ->
     On = Want -- Have,
     %% If one flag of `new_processes' or `new_ports' is cleared, the VM clears all
-    %% flags. So these flags are cleared only if no session needs a single one.
+    %% flags. So these flags are cleared only if no session needs any of them.
     Off = [Flag || Flag <- Have -- Want, Want =:= [] orelse not is_atom(Tracee)],
     try
         _ = On =/= [] andalso erlang:trace(Tracee, true, tracer(On)),
@@ -304,8 +304,8 @@ tracer(Flags) ->
     {Module, State} = ?TRACER,
     [{tracer, Module, State} | Flags].
 
-%% @doc Returns the flags that the VM needs on a process for these flags of a
-%% session.
+%% @doc Returns the flags that the VM needs on a process if a session has the flags
+%% `Bits' on the process.
 -spec in_vm(non_neg_integer()) -> [atom()].
 in_vm(Bits) ->
     wanted(?OF_PROCESSES, fun(Flag) -> Bits band bits([Flag]) =/= 0 end).
@@ -361,8 +361,8 @@ wanted(Flags, Is) ->
     lists:usort(lists:append([Plain | Passing])).
 
 %% Returns the flags that the VM needs so that a session's flags are inherited. If a
-%% session's flags are inherited by links, spawned children get flags in the VM too:
-%% without these, events right after a child is linked would be missed.
+%% session's flags are inherited by links, even spawned children without a link get
+%% flags in the VM. Otherwise the first events after a link would be missed.
 passing() ->
     Spawn = [procs, set_on_spawn],
     [{set_on_spawn, Spawn}, {set_on_first_spawn, Spawn},
@@ -429,8 +429,9 @@ renew(Tracee, Profile, F) ->
             F
     end.
 
-%% Returns the flags to clear in the VM. A process that may get flags by a link (see
-%% inviso_engine:expected/1) has flags in the VM before the link, and none is cleared.
+%% Returns the flags to clear in the VM. If a process may get flags by a link (see
+%% inviso_engine:expected/1), it has flags in the VM before the link, so none of its
+%% flags is cleared.
 not_needed(Pid, Want) ->
     case inviso_engine:expected(Pid) of
         0 -> ?IN_VM -- Want;

@@ -40,8 +40,8 @@ check({Module, State}) ->
         true = erlang:module_loaded(Module),
         {Pid, Ref} = spawn_monitor(fun() -> receive stop -> ok end end),
         try
-            %% If another tool traces new processes, this process has that tool's
-            %% tracer.
+            %% If another tool traces new processes, the spawned process has that
+            %% tool's tracer, which is removed first.
             _ = erlang:trace(Pid, false, [all]),
             _ = erlang:trace(Pid, true, [{tracer, Module, State}]),
             ok
@@ -96,8 +96,8 @@ one(Tracee, {Tracer, _}, By, Foreign) ->
         _ -> {error, {already_traced, Tracee, By}}
     end.
 
-%% Returns the VM's name for existing tracees. If this name is used, the VM leaves
-%% out tracees with another tracer.
+%% Returns the atom that means all existing tracees in erlang:trace/3. With this atom
+%% the VM leaves out tracees with another tracer.
 existing(process) -> existing_processes;
 existing(port) -> existing_ports.
 

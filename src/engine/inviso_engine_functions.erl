@@ -39,13 +39,14 @@
         {modules = #{} :: #{module() =>
                                 {version(), #{fa() => {sessions(), state()}}}},
          marks = #{} :: #{slot() => [mark()]},
-         %% True if match specs have to return the caller (tell_apart/1).
+         %% True if the results of match specs must contain the caller
+         %% (tell_apart/1).
          callers = false :: boolean(),
          warned = [] :: [{slot(), global | counters}],
          on_load = {[], #{}} :: {sessions(), state()},
-         %% While a session has set something for on_load: the loaded modules that
-         %% look/1 has seen. A module that is not in this map, or that has another
-         %% version in it, was loaded since then.
+         %% The loaded modules that the last call of look/1 has seen, while a session
+         %% has set something for on_load. If a module is not in this map, or if the
+         %% map has another version of it, the module was loaded since that call.
          seen = #{} :: #{module() => version()}}).
 
 -opaque functions() :: #functions{}.
@@ -174,8 +175,8 @@ since(#functions{on_load = Old, seen = Seen}, #functions{on_load = New} = F0) ->
     F = look(F0#functions{on_load = Old, seen = Seen}),
     watch(F#functions{on_load = New}).
 
-%% Passes to the NIF library which sessions trace local calls, and decides whether
-%% match specs have to return the caller (the function that makes the call).
+%% Tells the NIF library which sessions trace local calls. Decides whether the results
+%% of match specs must contain the caller (the function that makes the call).
 %%
 %% The caller is needed if it is uncertain to which session an event `return_to'
 %% belongs. The session is uncertain if several sessions trace local calls, or if some
@@ -257,10 +258,10 @@ allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
         {_, _, Cache} -> fit(MFA, Old, Sessions, {Slot, F, Cache})
     end.
 
-%% Returns the state that a function can have although another tool has a pattern on
-%% it. `all' means that the state contains everything that the sessions have set.
-%% `less' means that the state contains everything that the session in `Slot' has set,
-%% but of the other sessions only the parts that the VM has already.
+%% Returns the state that a function can have, even if another tool has a pattern on
+%% the function. `all': the state contains everything that the sessions have set.
+%% `less': the state contains everything that the session in `Slot' has set. What the
+%% other sessions have set, it contains only if the VM has it already.
 fit(MFA, Old, Sessions, {Slot, F, Cache0}) ->
     case state(MFA, Sessions, F, Cache0) of
         {error, _} = E ->

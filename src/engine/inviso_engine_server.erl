@@ -104,9 +104,9 @@ be_heir(Server, Ref) ->
 
 %% Registers the heir. While the name is registered, a server is running, or the
 %% flags and patterns of a killed server are not cleared yet. The heir of a killed
-%% server keeps the name until the next server is ready. The next server is ready only
-%% when its own heir has reported to it. So that heir reports first, and takes the
-%% name later. Otherwise the next server and the old heir would wait for each other.
+%% server keeps the name until the next server is ready, and the next server is ready
+%% only when the new heir has reported to it. So the new heir must not wait for the
+%% name before it reports: it reports first, and takes the name later.
 register_heir(Wait) ->
     case whereis(?HEIR) of
         Self when Self =:= self() ->
@@ -511,9 +511,9 @@ function(MFA, Action, {Tracer, #session{slot = Slot} = S}, State0) ->
             {E, State}
     end.
 
-%% Returns the number of a meta tracer. Only a session without its own tracer needs
-%% a number. Tracers that the match spec names get numbers too. If there are too few
-%% numbers for all these tracers, no tracer gets a number.
+%% Returns the number of a meta tracer. If the session has its own tracer, no number
+%% is needed. Otherwise the tracers that the match spec names get numbers, too. If
+%% there are too few numbers for all these tracers, no tracer gets a number.
 meta_tracer(Tracer, {_, Kinds, MS}, #session{slot = Slot, tracer = undefined},
             State0) ->
     Named = inviso_engine_spec:tracers(MS),

@@ -10,7 +10,8 @@
 -type change() :: inviso_engine_flags:change().
 -type flags() :: inviso_engine_flags:flags().
 -type meant() :: pid() | port() | {Existing :: boolean(), New :: boolean()}.
-%% One tracee, or a set of tracees: all existing ones, all new ones, or both.
+%% A meant() is one tracee, or a pair: whether all existing tracees are meant, and
+%% whether all new tracees are meant.
 
 %% @doc Converts the tracees that a request names. Naming ports in a request about
 %% processes, or the reverse, is an error.
@@ -62,9 +63,9 @@ one(Tracee, Change, F) ->
         _ -> {error, badarg}
     end.
 
-%% Changes the flags of many tracees, first those of new tracees: otherwise a tracee
-%% that starts meanwhile would be missed. If no flag applies to this kind of tracee
-%% (for example flags of ports, in a request about processes), nothing changes.
+%% Changes the flags of many tracees. Begins with the flags of new tracees: otherwise
+%% a tracee that starts meanwhile would be missed. If no flag applies to this kind of
+%% tracee (for example flags of ports, in a request about processes), nothing changes.
 many(Kind, Existing, New, {Slot, How, Bits, Tracer} = Change, F0) ->
     case inviso_engine_flags:for(Kind, Bits) of
         0 ->

@@ -352,7 +352,7 @@ leave(Guard, Client) ->
     call(Guard, {leave, Client}).
 
 %% @doc Asks the guard for a report: when the guard ends, it removes its files, and
-%% sends the caller the result of this.
+%% then tells the caller whether this has succeeded.
 -spec report(guard()) -> reference().
 report(Guard) ->
     Ref = make_ref(),

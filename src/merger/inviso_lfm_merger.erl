@@ -57,8 +57,8 @@ sources(Other) ->
 
 is_reader(File) -> is_tuple(File) andalso element(1, File) =:= reader.
 
-%% Returns the reader for each element of the list. It is inviso_lfm_tpfreader
-%% unless the element names a reader of the user.
+%% Returns the reader for each element of the list. If an element does not name a
+%% reader of the user, its reader is inviso_lfm_tpfreader.
 readers([], Readers) ->
     {ok, lists:reverse(Readers)};
 readers([{reader, M, Func, {Node, Logs}} | Rest], Readers)

@@ -55,7 +55,8 @@ contained(Fun, Args) ->
 is_own({M, F}, Args, [{M, F, Args, _} | _]) -> true;
 is_own(Fun, Args, [{M, _, Given, _} | _]) when is_function(Fun) ->
     {module, Module} = erlang:fun_info(Fun, module),
-    %% A fun's environment follows its arguments.
+    %% In the stack trace, the values that a fun has captured follow its
+    %% arguments.
     M =:= Module andalso is_list(Given) andalso lists:prefix(Args, Given);
 is_own(_, _, _) -> false.
 
