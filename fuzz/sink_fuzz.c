@@ -140,8 +140,8 @@ static const struct inv_sink_ops *const formats[16] = {
 	&inv_sink_classic,
 };
 
-/* Checks that all formats are in the list above, except the formats that helper
- * programs write. sql_sink_fuzz.c tests those. */
+/* Checks that all formats are in the list above. The formats that helper
+ * programs write are excepted, because sql_sink_fuzz.c tests them. */
 static void check_formats(void)
 {
 	unsigned n = 0;

@@ -79,10 +79,10 @@ static void sink_to(struct written *w, struct inv_inputs *in,
 	inv_sink_free(s);
 }
 
-/* Writes the input, lets `look' check what was written, and removes what was
- * written. In the first byte of the input, bit 0 says that the checksums of the log
- * are corrected first, and bit 3 that each ended call is shown as a whole. The log
- * follows. */
+/* Writes the input in a format, lets `look' check the output, and removes the
+ * output. The first byte of the input is a set of options, and the log follows.
+ * If bit 0 is set, the checksums of the log are corrected first. If bit 3 is
+ * set, each ended call is shown as a whole. */
 static void run_sink(const struct inv_sink_ops *format,
 		     const struct inv_sink_opts *given, const uint8_t *data,
 		     size_t size, void (*look)(struct written *w, void *arg),

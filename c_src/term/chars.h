@@ -21,8 +21,9 @@ enum inv_char_class {
 extern const uint8_t inv_char_classes[256];
 
 /*
- * Returns 1 for a word that erl_scan:reserved_word/1 reserves, 2 for 'maybe'
- * and 'else', which are reserved from OTP 27 on, and 0 for any other word.
+ * Returns 1 for a word that erl_scan:reserved_word/1 reserves in all releases,
+ * 2 for a word that is reserved from OTP 27 on ('maybe' and 'else'), and 0 for
+ * any other word.
  */
 int inv_word_reserved(const uint8_t *p, size_t len);
 

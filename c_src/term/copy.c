@@ -114,7 +114,8 @@ static const uint8_t *skip_bits(const uint8_t *p, const uint8_t *end)
 	return p ? skip_bytes(p, end, bits / 8 + (bits % 8 != 0)) : NULL;
 }
 
-/* Skips the two numbers of a cut: its kind, and how much is missing. */
+/* Skips the two numbers that describe a missing part: its kind, and how much is
+ * missing. */
 static const uint8_t *skip_cut(const uint8_t *p, const uint8_t *end)
 {
 	return skip_varint(skip_bytes(p, end, 1), end);

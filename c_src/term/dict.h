@@ -10,13 +10,14 @@
 #include "base/err.h"
 
 /*
- * A packet's dictionary (abi/term.h): maps the dictionary numbers in its terms
- * to atoms, pids, ports, functions and nodes.
+ * A packet's dictionary (abi/term.h): maps the dictionary numbers in the
+ * packet's terms to atoms, pids, ports, functions and nodes.
  *
  * One struct can be used for one packet after another, and keeps its memory.
- * Its entries point into the parsed bytes, so the bytes must stay valid as long
- * as the dictionary, or a cursor that uses it, is in use. Only inv_dict_parse,
- * _clear, _set and _sort change a dictionary, so several threads may read it.
+ * The entries point into the parsed bytes. So these bytes must stay valid while
+ * the dictionary, or a cursor with this dictionary, is in use. Several threads
+ * may read a dictionary at a time; only inv_dict_parse, _clear, _set and _sort
+ * change it.
  *
  * A struct of zeros is an empty dictionary.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints Elixir's ranges, dates and times as inspect/2 does: 1..10 or
- * ~D[2026-11-25]. If such a struct does not have exactly the fields that its
- * module defines, or has a value that does not fit this short form, it is
- * printed like any other struct, as %Date{...}. Elixir can read that, too.
+ * Prints Elixir's ranges, dates and times in the short form of inspect/2: 1..10
+ * or ~D[2026-11-25]. The short form is used only if the struct has exactly the
+ * fields that its module defines, and if all values fit this form. Otherwise
+ * the struct is printed like any other struct, as %Date{...}.
  */
 #include "term/print_int.h"
 

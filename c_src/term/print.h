@@ -87,10 +87,10 @@ struct inv_print_opts {
 };
 
 /*
- * Appends the next term of c to out, and moves c past it. Returns 0 or
- * INV_ENOMEM. Returns INV_END if inv_cursor_next does, and also if the
- * innermost open container has no more elements; its END was then read. Returns
- * the errors of inv_cursor_next; out then has the text before the error.
+ * Appends the next term of c to out, and moves c past it. Returns 0, INV_ENOMEM
+ * or the codes of inv_cursor_next. After an error, out has the text before the
+ * error. If the innermost open container has no more elements, reads its END
+ * and returns INV_END.
  */
 int inv_term_print(struct inv_cursor *c, struct inv_buf *out,
 		   const struct inv_print_opts *o);

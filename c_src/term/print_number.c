@@ -28,14 +28,14 @@ static void strip_zeros(struct decimal *d)
 }
 
 /*
- * A fast way to find the decimal number for a float with few digits, that is,
- * if f = m / 10^k, where m is an integer of at most 15 digits, and k is at most
- * 10. Returns false if f has no such form.
+ * A fast way to find the decimal number for a float with few digits:
+ * f = m / 10^k. The integer m has at most 15 digits, and k is at most 10.
+ * Returns false if f is not equal to such a quotient.
  *
  * Doubles represent m and 10^k exactly, and division rounds correctly. So if
- * m / 10^k equals f, the text "m e-k" reads back as f. It is also the shortest
- * such text: two different decimal numbers of at most 15 digits never read back
- * as the same normal double, so no number with fewer digits reads back as f.
+ * m / 10^k equals f, the text "m e-k" reads back as f. No shorter text reads
+ * back as f, because two different decimal numbers of at most 15 digits never
+ * read back as the same normal double.
  */
 static bool small_decimal(double f, struct decimal *d)
 {
@@ -113,10 +113,10 @@ static void shortest(double f, struct decimal *d)
 
 	memcpy(&bits, &f, sizeof(bits));
 	/* The float below a power of two is only half as far away as the float
-	 * above it. So if f is a power of two, the decimal number nearest to f
-	 * may be below f and read back as another float, although the next
-	 * higher decimal number reads back as f. In this case the loop tries
-	 * both numbers. */
+	 * above it. So if f is a power of two, and the decimal number nearest
+	 * to f is below f, this number may read back as the float below f. The
+	 * next higher decimal number can still read back as f. So for a power
+	 * of two the loop tries both numbers. */
 	power = (bits & ((UINT64_C(1) << 52) - 1)) == 0;
 	/* For normal floats the loop starts with 15 digits. If fewer digits are
 	 * enough, the nearest number of 15 digits ends with zeros, which are

@@ -193,9 +193,9 @@ inv_word inv_make_big(struct inv_heap *h, bool negative, const uint64_t *limbs,
 /* Makes a tuple. The caller writes its n elements from [1] on. */
 inv_word *inv_make_tuple(struct inv_heap *h, size_t n);
 /*
- * Makes a map in the box b of 1 + 2 * n words, to which the caller has written
- * n pairs from [1] on. Sorts the pairs. If keys are equal, keeps only the last
- * of their pairs. Returns 0 or the errors of inv_tree_cmp.
+ * Makes a map in the box b of 1 + 2 * n words. The caller has written n pairs
+ * to b, from [1] on. Sorts the pairs. If keys are equal, keeps only the last of
+ * their pairs. Returns 0 or the errors of inv_tree_cmp.
  */
 int inv_make_map(inv_word *b, size_t n, unsigned flags, inv_word *map);
 

@@ -8,9 +8,9 @@
 #include "base/uthash.h"
 #include "sink/rank.h"
 
-/* The key in the hash table consists of the name of the node (empty if nodes
- * are added up), a byte 0, and the key of the rank, which is a row of a ranking
- * (flow/ranking.h). */
+/* The key in the hash table consists of the name of the node, a byte 0, and the
+ * key of a row of a ranking (flow/ranking.h). The name is empty if the row is
+ * the sum over several nodes. */
 struct inv_speed_entry {
 	struct inv_speed v; /* first: inv_speeds_next casts */
 	UT_hash_handle hh;

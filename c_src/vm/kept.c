@@ -45,7 +45,7 @@ struct entry {
 	uint32_t pad;
 };
 
-/* No process has this id: the tag bits in it are not those of a pid. */
+/* No process has this id: a pid has other tag bits. */
 #define SWEPT UINT64_MAX
 
 struct cache {

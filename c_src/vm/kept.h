@@ -114,10 +114,10 @@ enum inv_kept_found inv_kept_end(struct inv_kept *k, uint32_t thread,
 void inv_kept_pop(struct inv_kept *k, uint32_t thread, uint64_t process,
 		  uint64_t ns);
 
-/* Removes those open calls of the process whose function `gone' selects: their
- * ends will not be reported. If there was no room for an open call, removes all
- * calls, because it is then unknown which ends will be reported. Returns the
- * number of removed calls. */
+/* Removes the open calls whose ends the VM will not report. `gone' returns true
+ * for the functions of these calls. If there was no room for an open call,
+ * removes all calls, because it is then unknown which ends will be reported.
+ * Returns the number of removed calls. */
 uint32_t inv_kept_forget(struct inv_kept *k, uint32_t thread, uint64_t process,
 			 bool (*gone)(const void *arg, uint32_t function),
 			 const void *arg);

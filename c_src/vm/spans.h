@@ -53,11 +53,11 @@ bool inv_spans_begin(struct inv_spans *s, const struct inv_spans_use *use,
 		     uint64_t process, const struct inv_spans_call *span);
 
 /*
- * Removes a call that ends. Returns true and sets *span to the call as it was
- * passed to inv_spans_begin, or returns false if the stack does not have the
- * call. The VM reports ends in the reverse order of the calls. So if there are
- * calls above this call on the stack, their ends are missing: they are removed,
- * too, and use->lost is called for each.
+ * Removes a call that ends. If the stack has the call, returns true and sets
+ * *span to the call as it was passed to inv_spans_begin. Otherwise returns
+ * false. The VM reports ends in the reverse order of the calls. So if other
+ * calls are above this call on the stack, their ends are missing. These calls
+ * are removed, too, and use->lost is called for each of them.
  */
 bool inv_spans_end(struct inv_spans *s, const struct inv_spans_use *use,
 		   uint64_t process, uint32_t function,

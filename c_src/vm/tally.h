@@ -137,11 +137,13 @@ struct inv_tally_row {
 
 /*
  * Finds the next row from *at on; *at is 0 at the first call. If `all' is true,
- * each key has a row; otherwise only keys whose sums have changed since they
- * were last returned. The row of `others' follows under the same condition. The
- * last row is always that of `total'. Looks at no more than *cells cells, and
- * decreases *cells by their number. Returns false if there is no further row
- * (then *at is UINT64_MAX), or if *cells is 0.
+ * each key has a row. Otherwise a key has a row only if its sum has changed
+ * since the sum was last returned. The row of `others' follows, under the same
+ * condition. The last row is always that of `total'.
+ *
+ * Looks at no more than *cells cells, and decreases *cells by their number.
+ * Returns false if there is no further row (then *at is UINT64_MAX), or if
+ * *cells is 0.
  */
 bool inv_tally_next(struct inv_tally *t, uint64_t *at, bool all,
 		    uint32_t *cells, struct inv_tally_row *row);

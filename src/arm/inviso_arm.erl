@@ -41,7 +41,8 @@
 -define(MAX_NEW_WORDS, 256).
 %% To trace more functions than this, the user has to agree (--yes).
 -define(MAX_FUNCTIONS, 10000).
-%% How many patterns of modules that were loaded later one call of watch/3 sets.
+%% One call of watch/3 sets at most this many patterns of modules that were loaded
+%% later.
 -define(MAX_LATER, 200).
 
 -record(plan, {todo :: [inviso_arm_functions:operation()],

@@ -19,8 +19,8 @@
 -define(SIDES, 8).
 -define(MANY, 1000).
 
-%% @doc Throws `{refused, Text}' if a function has a pattern that a pattern of
-%% inviso would change.
+%% @doc Throws `{refused, Text}' if inviso's pattern for a function would change a
+%% pattern of another tool.
 -spec functions([inviso_arm_functions:operation()]) -> ok.
 functions(Operations) ->
     _ = [refuse(Kind, {M, F, A})
@@ -79,10 +79,10 @@ calls() ->
                                  fun(Flags) -> lists:member(call, Flags) end)],
     ok.
 
-%% Returns [{Tracee, Tracer}] for the first tracee that another tool traces with
-%% flags for which `Is' returns true, or []. A process answers only when it is
-%% scheduled, so if there are many processes, several helper processes ask them in
-%% parallel.
+%% Searches for a tracee that another tool traces, and for whose flags `Is' returns
+%% true. Returns [{Tracee, Tracer}] for the first such tracee, or []. A process
+%% answers only when it is scheduled. So if there are many processes, several helper
+%% processes ask them in parallel.
 found(Tracees, Is) ->
     case not inviso_vm:has_sessions() andalso length(Tracees) of
         false -> [];

@@ -105,7 +105,7 @@ item(_, _, _) ->
 translations(Params) ->
     param(translations, Params, []).
 
-%% Returns the bindings of an Item: its own ones (`Local') and those for all trace
-%% cases. If both have a value for a variable, the Item's value is used.
+%% Returns the bindings of an Item: its own bindings (`Local') and the bindings for
+%% all trace cases. If both have a value for a variable, the Item's value is used.
 bindings(Local, Params) ->
     lists:ukeysort(1, Local ++ param(bindings, Params, [])).

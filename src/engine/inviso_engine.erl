@@ -183,8 +183,8 @@ unknown(_New) -> erlang:nif_error(not_loaded).
 profile_of(_Tracee) -> erlang:nif_error(not_loaded).
 
 %% @doc Returns the sessions whose flag `call' a process has or had. `unknown'
-%% means that the process never had a flag of a session, or that the process is dead
-%% and another process now has the dead process's row in the table of tracees.
+%% means that the table of tracees has no row for the process: it never had a flag of
+%% a session, or it is dead and its row was given to another process.
 -spec called(pid()) -> sessions() | unknown.
 called(_Pid) -> erlang:nif_error(not_loaded).
 

@@ -130,9 +130,9 @@ beside(MFA, Old, Wanted) ->
 
 %% Returns the kind of pattern that another tool has set on a function. `none'
 %% or `false' means that no other tool has a pattern. If the module was just loaded,
-%% the function may have the engine's pattern for on_load (for modules that are loaded
-%% later), although `State' does not contain this pattern yet. Then the match spec
-%% shows that the pattern is the engine's.
+%% the function may have the pattern that the engine has set for on_load, but `State'
+%% may not contain this pattern yet. So the match spec is checked, too: it shows
+%% whether the pattern is the engine's.
 of_other_tool(MFA, State) ->
     {traced, How} = erlang:trace_info(MFA, traced),
     Set = case State of
@@ -154,10 +154,12 @@ is_refused(_, Old, New) ->
 
 %% Returns the parts that the change would overwrite, but that are not in `Old'. The
 %% engine has not set these parts; so if the VM has one of them, another tool has set
-%% it. A global pattern overwrites all other parts. Nevertheless the result for a
-%% global pattern has no call_time and call_memory, because the caller reads each
-%% part, and reading these two stops all schedulers. So another tool can lose its
-%% call_time or call_memory unnoticed.
+%% it.
+%%
+%% A global pattern overwrites all other parts. But for a global pattern the result
+%% has no call_time and no call_memory: the caller reads each part, and reading these
+%% two stops all schedulers. So another tool can lose its call_time or call_memory
+%% unnoticed.
 endangered(Old, #{call := {global, _}}) ->
     [K || K <- [meta, call_count], not is_map_key(K, Old)];
 endangered(Old, New) ->

@@ -15,8 +15,9 @@
 -type kind() :: call_count | call_time | call_memory.
 -type reading() :: non_neg_integer() | #{pid() => {integer(), integer()}}.
 %% A reading() is a value of the VM's counter. For `call_count' it is the number of
-%% calls. For the other kinds it is, for each process, the number of calls and the
-%% microseconds that the calls took or the words that the calls allocated.
+%% calls. The other kinds have two numbers for each process: the number of calls, and
+%% the time of the calls (in microseconds) or the memory that they allocated (in
+%% words).
 -opaque counter() :: {Runs :: boolean(), Kept :: reading(), Base :: reading()}.
 
 %% @doc Returns all kinds of counters, also call_memory, which OTP 25 does not have.

@@ -133,9 +133,9 @@ count(Kind, _, E, MFA, State) ->
     E#{Kind => inviso_engine_counters:start(
                  Kind, {MFA, is_map_key(Kind, State)})}.
 
-%% @doc Returns the entries of a function. If a counter is in the VM's state `Old', but
-%% not in `New', its value is added to the entries, because the VM is about to remove
-%% the counter.
+%% @doc Returns the entries of a function. A counter that is in the state `Old', but
+%% not in `New', is about to be removed from the VM. So its value is added to the
+%% entries first.
 -spec keep(mfa(), inviso_engine_breakpoints:state(),
            inviso_engine_breakpoints:state(), Sessions) -> Sessions
               when Sessions :: [{inviso_engine:slot(), entry()}].

@@ -134,8 +134,8 @@ clear_one(Tracee, Flags, IsNew) ->
         error:badarg -> 0
     end.
 
-%% @doc Looks up the foreign tracer that traces a tracee, and returns the session
-%% of this tracer, or none if no foreign tracer traces it.
+%% @doc If a foreign tracer traces the tracee, returns the session of this tracer.
+%% Otherwise returns `none'.
 -spec slot(inviso_engine:tracee(), foreign()) -> slot() | none.
 slot(_Tracee, Foreign) when map_size(Foreign) =:= 0 ->
     none;

@@ -250,8 +250,8 @@ plan({{M, Name, A} = MFA, Exported}, Slot, Action, F, {Cache, Changes}) ->
     end.
 
 %% Returns the state for a function. The first call of fit/4 treats the session as
-%% active, so that a pattern that the VM cannot have is refused before the session
-%% is active.
+%% active, even if it is not. So a pattern that the VM cannot have is refused now,
+%% and not when the session becomes active.
 allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
     case fit(MFA, Old, Sessions, {Slot, mark(Slot, [call], F), Cache0}) of
         {error, _} = E -> E;
@@ -553,9 +553,9 @@ is_anew(M, #functions{modules = Modules, on_load = {_, State}}) ->
                 _ -> #{}
             end,
     MFA = {M, module_info, 0},
-    %% If sessions have set more on this function after it was loaded, the stored
-    %% state includes the state of on_load, and the VM has the whole stored state.
-    %% In this case the module was not loaded again.
+    %% Sessions may have set more on this function after the module was loaded. Then
+    %% the stored state includes the state of on_load, and the VM has the whole
+    %% stored state. In this case the module was not loaded again.
     Known =/= State
         andalso inviso_engine_breakpoints:is(MFA, State)
         andalso not (maps:with(maps:keys(State), Known) =:= State
@@ -583,9 +583,9 @@ begun(Entry, {M, {F, A}}) ->
                      Value
              end, Entry).
 
-%% @doc Must be called before a function's counters are read. If the VM stopped
-%% counting because of another tool's global pattern, and that pattern has been
-%% cleared since, this function makes the VM count again.
+%% @doc Must be called before a function's counters are read. The VM stops counting
+%% while another tool has a global pattern on the function. If this pattern has been
+%% cleared, makes the VM count again.
 -spec look(term(), functions()) -> functions().
 look({M, Name, A} = MFA, F) ->
     {Sessions, Old} = Known = known(MFA, F),

@@ -90,8 +90,8 @@ many(Kind, Existing, New, {Slot, How, Bits, Tracer} = Change, F0) ->
     end.
 
 %% Returns the flags to change on new tracees. A request to clear one flag of new
-%% tracees clears all their flags, as in OTP, where such a request removes the tracer
-%% of new tracees.
+%% tracees clears all their flags. The same happens in OTP, because there the request
+%% removes the tracer of new tracees.
 of_new(true, Bits) ->
     Bits;
 of_new(false, _) ->

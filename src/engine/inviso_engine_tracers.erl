@@ -26,7 +26,7 @@
 new() ->
     #tracers{}.
 
-%% @doc Adds a tracer to those that a session uses, and returns the tracer's number.
+%% @doc Adds a tracer to the tracers of a session, and returns the tracer's number.
 -spec take(tracer(), inviso_engine:slot(), tracers()) ->
           {ok, inviso_engine:tracer(), tracers()} |
           {error, badarg | system_limit}.

@@ -65,8 +65,8 @@
                 %% how long the code stays loaded after this process has ended
                 %% (ms)
                 linger = 0 :: non_neg_integer(),
-                %% the code of the process that removes the modules, parsed in
-                %% advance, so that no module has to be loaded for this at the end
+                %% the code of the process that removes the modules; it is parsed in
+                %% advance, because parsing it at the end could load modules
                 holder = expressions(inviso_linger:holder()) ::
                     [erl_parse:abstract_expr()],
                 place = none :: none | inviso_place:place(),

@@ -309,9 +309,9 @@ room(Table, Room) ->
     true = ets:insert(Table, {{room, self()}, Room}),
     ok.
 
-%% @doc Makes the guard wait for the calling process before it removes inviso's
-%% code, even if the user for which this process works ends earlier. If the
-%% process takes too long, the guard kills it.
+%% @doc Call this in a process that works for a user of the guard. If the user ends
+%% earlier than this process, the guard waits for the process before it removes
+%% inviso's code. If the process takes too long, the guard kills it.
 -spec stays(worker) -> ok.
 stays(Kind) ->
     try
