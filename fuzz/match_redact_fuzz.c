@@ -6,10 +6,11 @@
  *	byte 1    the length of the dictionary, which follows
  *	the rest  terms, or the text of rules
  *
- * The target checks that redacted terms are valid if the terms were, that a
- * term of which only the shape is kept (INV_REDACT_SHAPE) has no data, and that
- * redacting a shape changes nothing. The rules are read twice: all at once, and
- * one by one. If rules are refused, there must be a message.
+ * The target checks that valid terms are still valid after they were redacted.
+ * If only the shape of a term is kept (INV_REDACT_SHAPE), the result must have
+ * no data, and redacting it again must change nothing. The rules are read
+ * twice: all at once, and one by one. If rules are refused, there must be a
+ * message.
  */
 #include <stdlib.h>
 #include <string.h>

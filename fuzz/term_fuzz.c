@@ -28,15 +28,15 @@ static struct inv_buf out, slow;
 static struct inv_fields fields;
 
 /*
- * The largest number of bytes of text for a byte of input. The longest text is
- * that of a fun with two atoms of the dictionary. Each has 255 characters,
- * printed as \x{10FFFF}. The characters around the atoms take less than 100
- * bytes.
+ * At most this many bytes of text are printed for a byte of input. The longest
+ * text is that of a fun with two atoms of the dictionary. Each atom has 255
+ * characters, and each character is printed as \x{10FFFF}. The text around the
+ * atoms takes less than 100 bytes.
  */
 #define EXPANSION (2 * 255 * 10 + 100)
 
-/* The largest number of tokens for a byte of input: an APPLY, which can be one
- * byte, has the tokens TUPLE ATOM ATOM LIST END END. */
+/* At most this many tokens are read for a byte of input. An APPLY can be one
+ * byte, and has the tokens TUPLE ATOM ATOM LIST END END. */
 #define TOKENS 6
 
 struct input {

@@ -296,8 +296,9 @@ struct reader {
 	struct frame stack[INV_TREE_DEPTH];
 };
 
-/* Returns p, or a copy of the bytes in the heap if p points into the cursor's
- * scratch memory, which the next token can overwrite. */
+/* Makes sure that the next token does not overwrite the bytes at p. If p points
+ * into the cursor's scratch memory, returns a copy of the bytes in the heap.
+ * Otherwise returns p. */
 static const uint8_t *keep(struct reader *r, const uint8_t *p, size_t len)
 {
 	const uint8_t *scratch = &r->c->scratch[0][0];

@@ -26,8 +26,9 @@
  * 	                          of the same request
  *
  * In the state `done' the process's token is stale: the next start call begins
- * another request. A start call inside a start call belongs to the request of
- * the token, and so does a start call after a message with a token.
+ * another request. A start call inside another start call belongs to the
+ * request of the token. The same is true for a start call after a message with
+ * a token.
  *
  * The VM has a frame on the process's stack for each start call that has not
  * ended. If a process loops by tail calls, these calls never end, and the stack

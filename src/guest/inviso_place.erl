@@ -308,8 +308,9 @@ remove_room(Room) ->
 %% --- directories ------------------------------------------------------------
 
 %% Makes a place in `Parent'. The VM loads the NIF library by its path. A user who
-%% can rename directories in `Parent' could make the VM load another library. So only
-%% root and the user of the VM may be able to do that.
+%% can rename directories in `Parent' could make the VM load another library. So
+%% `Parent' is refused if users other than root and the VM's user can rename its
+%% directories.
 make_private_dir(Parent) ->
     case file:read_file_info(Parent, [raw]) of
         {ok, Info} ->

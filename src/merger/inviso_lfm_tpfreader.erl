@@ -78,8 +78,8 @@ common([C | As], [C | Bs], N) -> common(As, Bs, N + 1);
 common(_, _, N) -> N.
 
 %% Returns the numbers between the prefix and the suffix. If the text between
-%% prefix and suffix is not a number, tries a shorter prefix or suffix, because
-%% they may contain digits that belong to the number.
+%% them is not a number, tries a shorter prefix or suffix: the end of the prefix
+%% or the beginning of the suffix may consist of digits of the number.
 numbers(_Files, Prefix, _Suffix, _Longest) when Prefix < 0 ->
     none;
 numbers(Files, Prefix, Suffix, Longest) when Suffix < 0 ->
