@@ -33,14 +33,14 @@ static void find_critical(struct inv_hops *h, uint32_t root)
 		h->v[i].critical = true;
 }
 
-/* --- what is not selected ------------------------------------------------- */
+/* --- removal of hops that are not selected -------------------------------- */
 
-/* The new places of a request's hops. */
+/* What becomes of a hop. If the hop is removed, the struct describes the hop's
+ * nearest ancestor that remains. */
 struct place {
-	uint32_t at;	  /* the new number of the hop if it remains, or else of
-			   * its nearest remaining ancestor; INV_HOP_NONE: there
-			   * is none */
-	uint32_t skipped; /* number of hops from the ancestor to this hop; 0:
+	uint32_t at;	  /* new index of the hop or, if the hop is removed, of
+			   * the ancestor; INV_HOP_NONE: no ancestor remains */
+	uint32_t skipped; /* how many hops below the ancestor this hop is; 0:
 			   * this hop remains */
 };
 
@@ -59,8 +59,9 @@ static bool select_roots(struct inv_hops *h)
 	return all;
 }
 
-/* Moves hop i to its new index, which is not higher. Hops are moved in the
- * order of their indices: the parent of hop i was moved before. */
+/* Moves hop i to its new index, which is at most i, or removes the hop. Call
+ * this for all hops in the order of their indices: the parent of a hop has a
+ * lower index, so places[parent] is then known. */
 static void move(struct inv_hops *h, uint32_t i, struct place *places)
 {
 	struct inv_hop *p = &h->v[i];

@@ -98,8 +98,8 @@ static int read_to(struct inv_hops *h, const struct inv_item *it,
 	return 0;
 }
 
-/* Reads the text of the message. A message has two events; the caller reads the
- * text only in the send event. */
+/* Reads the text of the message. The caller reads the text only from the send
+ * event, although the receive event contains the message, too. */
 static void read_message(struct inv_hops *h, const struct inv_item *it,
 			 struct inv_hop_parts *p,
 			 const struct inv_print_opts *o)

@@ -14,8 +14,8 @@
 #include "flow/seq.h"
 
 struct inv_label {
-	uint64_t key; /* the process, or the number of the request, by which
-			 the entry is found */
+	uint64_t key; /* the process (in `begun') or the number of the request
+			 (in `requests') */
 	char *text;
 	bool stored;
 	UT_hash_handle hh;
@@ -58,8 +58,8 @@ static struct inv_label *take(struct inv_label **table, uint64_t key)
 }
 
 /*
- * Adds the label as the newest. Returns 0, or frees the label and returns
- * INV_ENOMEM.
+ * Adds the label x to the table, as its newest entry. Returns 0, or frees x and
+ * returns INV_ENOMEM.
  */
 static int put(struct inv_label **table, struct inv_label *x, uint64_t key)
 {
@@ -112,7 +112,7 @@ bool inv_labels_read(struct inv_beginning *b, struct inv_cursor *c,
 	b->process = inv_seq_pid(it, &tok);
 	if (inv_cursor_skip_rest(c, &tok))
 		return false;
-	/* Skip the event's own terms, which are before the value. */
+	/* Skip the event's own terms. The value of the match spec follows. */
 	for (unsigned i = 0; i < 1u + it->ev.extra; i++)
 		if (inv_cursor_next(c, &tok) || inv_cursor_skip_rest(c, &tok))
 			return false;
@@ -120,7 +120,8 @@ bool inv_labels_read(struct inv_beginning *b, struct inv_cursor *c,
 	return read_mark(b, c);
 }
 
-/* Returns the text of the labels, or NULL. */
+/* Returns the next n terms of the cursor as the text of a label, or NULL if
+ * there is no memory. */
 static char *print(struct inv_cursor *c, uint32_t n,
 		   const struct inv_print_opts *o)
 {
@@ -154,7 +155,8 @@ int inv_labels_begin(struct inv_labels *l, struct inv_cursor *c,
 
 	if (l->begun)
 		x = take(&l->begun, b->process);
-	/* The event continues a request, whose label does not change. */
+	/* The process has a token: the event continues a request, and the
+	 * request keeps its label. */
 	if (x && b->held)
 		return put(&l->begun, x, b->process);
 	if (x)
@@ -175,7 +177,6 @@ const char *inv_labels_of(struct inv_labels *l, const struct inv_seq *s,
 {
 	struct inv_label *x, *begun = NULL;
 
-	/* If there are no labels, there is nothing to search for. */
 	if (l->begun)
 		begun = take(&l->begun, inv_seq_process(s));
 	if (!l->requests && !begun)

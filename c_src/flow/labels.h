@@ -14,11 +14,12 @@
  * Labels of requests (inviso seq --label).
  *
  * A request begins with an event of a call or a sent message, to which a match
- * spec has added the value {'$inviso_seq', Token, Label...}. The first event of
- * the request itself is the next seq_trace event of the same process.
+ * spec has added the value {'$inviso_seq', Token, Label...}. The label is
+ * stored, and is given to the request of the next seq_trace event of the same
+ * process.
  *
- * The value '$inviso_seq_over' only ends a request: later events of the process
- * do not belong to the request that the process took part in.
+ * If the value is '$inviso_seq_over', no request begins. But later events of
+ * the process do not belong to the request that the process took part in.
  *
  * Memory is bounded: the label of the request that had no event for the longest
  * time is forgotten.
@@ -28,10 +29,10 @@ struct inv_label;
 struct inv_labels {
 	/* private */
 	struct inv_label *begun;    /* labels of requests without a seq_trace
-				       event so far, found by process */
-	struct inv_label *requests; /* labels of other requests, found by
-				       number; sorted by their last event, the
-				       oldest first */
+				       event so far; the key is the process */
+	struct inv_label *requests; /* labels of other requests; the key is the
+				       number of the request; sorted by the time
+				       of the last event, the oldest first */
 };
 
 /*
@@ -47,8 +48,9 @@ struct inv_beginning {
 	bool held;	  /* the process already had a token: the event belongs
 			   * to the request of this token */
 	bool over;	  /* the event only ends a request */
-	uint32_t labels;  /* how many terms of labels follow in the cursor */
-	size_t mark;	  /* offset of the value in the event's terms */
+	uint32_t labels;  /* how many label terms the cursor reads next */
+	size_t mark;	  /* offset of the match spec's value in the event's
+			   * terms */
 };
 
 /* Reads the item's event with c, whose state does not matter. Returns false if

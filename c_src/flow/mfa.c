@@ -47,7 +47,7 @@ static int third(struct inv_mfa *m, struct inv_cursor *c, bool *is_mfa)
 	} else if (tok.kind == INV_TOK_NIL) {
 		m->arity = 0;
 	} else if (tok.kind == INV_TOK_STRING) {
-		/* Arguments that are all integers from 0 to 255. */
+		/* A list of integers from 0 to 255 is encoded as a string. */
 		m->arity = (uint32_t)(tok.len + (tok.cut ? tok.left : 0));
 	} else if (tok.kind == INV_TOK_LIST) {
 		return count(c, &m->arity);
@@ -57,8 +57,9 @@ static int third(struct inv_mfa *m, struct inv_cursor *c, bool *is_mfa)
 	return 0;
 }
 
-/* Sets the module (i = 0) or function (i = 1). Copies an atom that the cursor
- * converted from Latin-1: the next atom overwrites the cursor's memory. */
+/* Sets the module (i = 0) or function (i = 1). If the cursor has converted the
+ * atom from Latin-1, its bytes are in the cursor's memory, which the next atom
+ * overwrites. Such bytes are copied. */
 static void set_atom(struct inv_mfa *m, int i, const struct inv_token *tok,
 		     const struct inv_cursor *c)
 {

@@ -8,8 +8,8 @@
 
 #include "log/event.h"
 
-/* An atom, UTF-8. The bytes are in the event's memory, or in the `converted' of
- * struct inv_mfa. plain: as in struct inv_token. */
+/* An atom's name in UTF-8. The bytes are in the event's memory, or in the field
+ * `converted' of struct inv_mfa. `plain' is the field of struct inv_token. */
 struct inv_mfa_atom {
 	const uint8_t *bytes;
 	size_t len;
@@ -23,12 +23,13 @@ struct inv_mfa {
 	struct inv_mfa_atom function;
 	uint32_t arity;
 	bool has_args; /* the third element is the list of arguments */
-	/* Offset of the third element in the event's terms. The term after this
-	 * element is already the term after the tuple, because the encoding
-	 * does not mark the end of a tuple. */
+	/* Offset of the third element in the event's terms. The encoding does
+	 * not mark the end of a tuple: the bytes after this element are the
+	 * next term. */
 	size_t third;
-	bool is_entry; /* the term is an entry of the dictionary, or an APPLY of
-			  an entry; then `third' is the offset after the term */
+	bool is_entry; /* the function is an entry of the packet's dictionary,
+			  so the term is no tuple; `third' is then the offset
+			  after the term */
 	struct inv_dict_function entry;
 	uint64_t hash; /* inv_function_hash of the function */
 	uint8_t converted[2][2 * INV_ATOM_CHARS];

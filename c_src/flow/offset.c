@@ -46,8 +46,8 @@ static void thin_out(struct inv_offset *o)
 		for (uint32_t i = 0; i < o->n_bounds; i++) {
 			const struct inv_offset_bound b = o->bounds[i];
 
-			/* The width is a small part of the range of all times,
-			 * so this cannot overflow. */
+			/* Times are below INV_OFFSET_TIME_MAX, and the width is
+			 * much smaller, so this cannot overflow. */
 			if (b.at >= end) {
 				end = b.at + (int64_t)o->width;
 				best[0] = best[1] = NULL;
@@ -62,8 +62,8 @@ static void thin_out(struct inv_offset *o)
 			}
 		}
 		o->n_bounds = n;
-		/* A tighter bound takes the place of an earlier one, so the two
-		 * bounds of a span can be in the wrong order. */
+		/* The two bounds that remain of a span may not be in the order
+		 * of their times, so sort again. */
 		sort(o);
 	}
 }
@@ -119,8 +119,8 @@ int inv_offset_reverse(struct inv_offset *to, const struct inv_offset *from)
 	return rc;
 }
 
-/* Returns how far clocks can drift apart from one time to another, which must
- * not be earlier. */
+/* Returns how far the two clocks can drift apart between the times `from' and
+ * `to'. `to' must not be earlier than `from'. */
 static int64_t drift(int64_t from, int64_t to)
 {
 	uint64_t passed = (uint64_t)to - (uint64_t)from;

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 /*
- * How far the clock of the second of two nodes is ahead of the clock of the
- * first: an interval for each time, computed from the messages between the two
- * nodes. A message cannot arrive before it was sent: so each message from the
- * first node to the second bounds the offset from above, and each message back
- * bounds it from below.
+ * The offset between the clocks of two nodes: how far the second node's clock
+ * is ahead of the first node's. For each time, an interval that contains the
+ * offset is computed from the messages between the two nodes. A message cannot
+ * arrive before it was sent. So each message from the first node to the second
+ * bounds the offset from above, and each message back bounds it from below.
  *
  * The bound of a message holds at the time of the message. At another time the
  * bound is wider: by the most that the clocks can have drifted apart between
@@ -25,8 +25,8 @@
 /* Clocks drift apart by at most 1 ns in this many ns: 500 ppm, the most by
  * which NTP slews a clock. */
 #define INV_OFFSET_RATE 2000
-/* An unknown lower bound is -INV_OFFSET_NONE, an unknown upper bound
- * INV_OFFSET_NONE. */
+/* The value of an upper bound that is not known. The value of a lower bound
+ * that is not known is -INV_OFFSET_NONE. */
 #define INV_OFFSET_NONE (INT64_C(1) << 62)
 /* Bounds with a later time (in the year 2116) or a larger offset (36 years) are
  * ignored. */
@@ -47,7 +47,8 @@ struct inv_offset_knot {
 	int64_t at;
 	int64_t low;
 	int64_t high;
-	bool anew; /* a clock was set: knots before this are irrelevant */
+	bool anew; /* a clock was set: earlier knots say nothing about the
+		    * offset from this knot on */
 };
 
 /* A struct of zeros is valid, and has no bounds. */
@@ -69,15 +70,15 @@ struct inv_offset {
 
 void inv_offset_release(struct inv_offset *o);
 
-/* Adds a bound: at the time `at' of the first clock, the second clock is ahead
- * by at most `offset' ns if `upper' is true, and otherwise by at least `offset'
- * ns. Returns 0 or INV_ENOMEM. */
+/* Adds a bound for the time `at' of the first clock. If `upper' is true, the
+ * second clock is then ahead by at most `offset' ns, otherwise by at least
+ * `offset' ns. Returns 0 or INV_ENOMEM. */
 int inv_offset_add(struct inv_offset *o, int64_t at, int64_t offset,
 		   bool upper);
 
 /*
- * Sets *to to the same offset seen from the second clock: how far the first
- * clock is ahead of it, at times of the second clock. Returns 0 or INV_ENOMEM.
+ * Sets *to to the offset in the other direction: how far the first clock is
+ * ahead of the second, at times of the second clock. Returns 0 or INV_ENOMEM.
  */
 int inv_offset_reverse(struct inv_offset *to, const struct inv_offset *from);
 
@@ -90,12 +91,12 @@ int inv_offset_build(struct inv_offset *o);
 void inv_offset_at(struct inv_offset *o, int64_t at, int64_t *low,
 		   int64_t *high);
 
-/* Returns the middle of the interval. If the interval has only one bound,
- * returns 0 if 0 is in the interval, and otherwise this bound. */
+/* Returns the middle of the interval. If the interval lacks a bound, returns
+ * the value in the interval that is closest to 0. */
 int64_t inv_offset_middle(int64_t low, int64_t high);
 
-/* Returns true if at all times 0 is in the interval of the offset: then the
- * clocks agree. */
+/* Returns true if the clocks agree: at all times, 0 is in the interval of the
+ * offset. */
 bool inv_offset_agrees(const struct inv_offset *o);
 
 /* Returns the average width of the interval; INV_OFFSET_NONE: it has no upper

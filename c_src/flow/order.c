@@ -27,8 +27,8 @@ void inv_order_release(struct inv_order *o)
 	memset(o, 0, sizeof(*o));
 }
 
-/* Returns true if a log of the node has items that were not returned, so that a
- * send event of the node can still come. */
+/* Returns true if a send event of the node can still come, because a log of the
+ * node has items that were not returned yet. */
 static bool can_come(const struct inv_order *o, uint64_t node)
 {
 	const struct inv_merge *m = o->merge;
@@ -49,7 +49,8 @@ static int resume(struct inv_order *o, struct inv_order_wait *w, bool given_up)
 	return inv_merge_resume(o->merge, w->feed);
 }
 
-/* Ends the wait of each log that waits for a send event which has come. */
+/* If an awaited send event has come, ends the wait of the log that waits for
+ * it. */
 static int check_sent(struct inv_order *o)
 {
 	int rc = 0;
@@ -63,9 +64,9 @@ static int check_sent(struct inv_order *o)
 	return rc;
 }
 
-/* Ends the wait of each log that waits for a send event which can no longer
- * come, because the logs of the sender's node have ended. A log of that node
- * which waits itself has not ended. */
+/* If an awaited send event can no longer come, ends the wait of the log that
+ * waits for it. That is the case if all logs of the sender's node have ended. A
+ * log of that node that is waiting itself does not count as ended. */
 static int check_ended(struct inv_order *o)
 {
 	int rc = 0;
@@ -88,8 +89,9 @@ static int check_ended(struct inv_order *o)
 	return rc;
 }
 
-/* Ends the wait of a log that has waited for too many items. If all logs wait,
- * ends the wait of the log with the earliest item. */
+/* Ends the wait of a log if too many items of other logs were returned since
+ * the wait began. If all logs wait, ends the wait of the log with the earliest
+ * item. */
 static int check_patience(struct inv_order *o, bool all_wait)
 {
 	struct inv_order_wait *first = NULL;
@@ -165,8 +167,9 @@ static int64_t shift_at(struct inv_order *o, struct inv_order_shift *x,
 	return x->by ? by : 0;
 }
 
-/* Moves the time of an item that is returned, so that it is later than its
- * cause and not before earlier items of its node. */
+/* Moves the time of an item forward, if necessary, before the item is returned:
+ * so that the item is later than its cause, and not earlier than the previous
+ * items of its node. */
 static void correct(struct inv_order *o, struct inv_item *it)
 {
 	struct inv_order_shift *x = &o->shifts[it->node->number];
@@ -205,8 +208,8 @@ static bool must_wait(struct inv_order *o, const struct inv_item *item)
 	*w = (struct inv_order_wait){ .since = o->items, .seq = *s };
 	w->feed = inv_merge_hold(o->merge);
 	o->waited++;
-	o->left = UINT32_MAX; /* check() will look whether the sender's log
-				 has ended */
+	o->left = UINT32_MAX; /* so that check() finds out whether the sender's
+				 log has ended */
 	return true;
 }
 
@@ -217,8 +220,8 @@ int inv_order_item(struct inv_order *o, struct inv_item **item)
 
 		if (rc)
 			return rc;
-		/* The times are corrected now, so another item can be the
-		 * earliest. */
+		/* The comparison of the clocks has changed the times of items,
+		 * so another item can be the earliest now. */
 		if (o->merge->adjust)
 			return inv_order_next(o, item);
 	}
@@ -240,8 +243,7 @@ static int check(struct inv_order *o)
 	return rc ? rc : check_patience(o, !o->merge->heap.n);
 }
 
-/* If the log of the item has waited to return it, ends the wait and returns
- * true. */
+/* If the log has waited with this item, removes the wait and returns true. */
 static bool ends_wait(struct inv_order *o, const struct inv_item *item)
 {
 	struct inv_order_wait *w = wait_of(o, item->feed);
@@ -265,7 +267,7 @@ int inv_order_seek(struct inv_order *o, struct inv_item **item)
 		if (!rc)
 			rc = inv_merge_next(o->merge, item);
 		if (rc == INV_END && o->n_waits)
-			continue; /* all logs that have not ended wait */
+			continue; /* each log waits or has ended */
 		if (rc)
 			return rc;
 		if (ends_wait(o, *item) || !must_wait(o, *item)) {

@@ -53,16 +53,16 @@ struct inv_order_shift {
 
 struct inv_order {
 	uint64_t ahead; /* the caller may change it */
-	/* Compares the clocks of all nodes, which reads all logs. It is called
-	 * at the first event of a sequential trace. Returns 0 or INV_ENOMEM.
-	 * NULL: clocks are not compared. */
+	/* Compares the clocks of all nodes; for this it reads all logs. It is
+	 * called at the first event of a sequential trace. Returns 0 or
+	 * INV_ENOMEM. NULL: clocks are not compared. */
 	int (*compare)(void *arg, struct inv_clocks *clocks);
 	void *compare_arg;
 	/* results */
 	uint64_t waited;    /* events for which a log waited */
 	uint64_t given_up;  /* of these, events whose send event did not come */
 	uint64_t moved;	    /* events that the logical clock moved */
-	int64_t moved_most; /* in ns */
+	int64_t moved_most; /* the longest of these moves, in ns */
 	struct inv_clocks clocks;
 	/* private */
 	struct inv_merge *merge;

@@ -20,7 +20,8 @@ struct inv_paths_word {
 };
 
 struct inv_paths_entry {
-	struct inv_paths_frame frame; /* first: frames are cast to entries */
+	struct inv_paths_frame frame; /* must be the first member, because
+					 frames are cast to entries */
 	struct {
 		const struct inv_paths_frame *above;
 		const struct inv_paths_name *name;
@@ -106,10 +107,11 @@ static bool is_forbidden(uint32_t c)
 }
 
 /*
- * Copies text, of which each byte can become U+FFFD. In a printed function only
- * noncharacters such as U+FFFE are forbidden, because the printer has escaped the
- * other characters. They are escaped, too, so that different functions have
- * different names. At most three bytes replace a byte. Returns the length.
+ * Copies text, and replaces each forbidden character by U+FFFD. But if
+ * `function' is true, noncharacters such as U+FFFE are escaped instead, so that
+ * different functions have different names; the printer has already escaped all
+ * other forbidden characters of a function. The copy takes at most three times
+ * as many bytes as the text. Returns its length.
  */
 static size_t copy_text(char *out, const uint8_t *text, size_t len,
 			bool function)
@@ -247,8 +249,8 @@ static int by_time(const void *a, const void *b)
 	return xt < yt ? -1 : xt > yt;
 }
 
-/* Evicts half of the frames without children: the frames with the least time.
- * Returns how many frames were evicted. */
+/* Of the frames without children, evicts the half with the least time. Does not
+ * evict marked frames. Returns how many frames were evicted. */
 static size_t evict_leaves(struct inv_paths *p)
 {
 	struct inv_paths_entry **v = calloc(HASH_COUNT(p->entries) + 1,
@@ -267,7 +269,7 @@ static size_t evict_leaves(struct inv_paths *p)
 	return n;
 }
 
-/* Frees a quarter of the memory. Does not evict `keep'. */
+/* Evicts frames until a quarter of the memory is free, but never `keep'. */
 static void shrink(struct inv_paths *p, struct inv_paths_frame *keep)
 {
 	for (struct inv_paths_entry *e = p->entries; e; e = e->hh.next)
@@ -320,7 +322,7 @@ static struct inv_paths_frame *enter(struct inv_paths *p,
 	return &e->frame;
 }
 
-/* Returns true if a path must not become longer below this frame. */
+/* Returns true if the path to this frame has the maximum length. */
 static bool is_deep(const struct inv_paths_frame *f)
 {
 	return f->depth >= INV_PATHS_DEPTH;
@@ -368,7 +370,7 @@ void inv_paths_add(struct inv_paths *p, struct inv_paths_frame *f,
 
 /* --- the result ----------------------------------------------------------- */
 
-/* Makes a frame "(others)" for the frames that were evicted below f. */
+/* Makes a frame "(others)" for the frames that were evicted below e. */
 static int show_others(struct inv_paths *p, struct inv_paths_entry *e)
 {
 	struct inv_paths_frame *f;

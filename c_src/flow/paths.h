@@ -40,8 +40,8 @@
 struct inv_paths_name {
 	const char *text;
 	size_t len;
-	size_t module_len; /* of a function: the length of its module, with
-			      which text starts; 0: the name is no function */
+	size_t module_len; /* of a function: how many bytes at the start of
+			      `text' are the module; 0: not a function */
 	uint32_t number;   /* from 0, in the order of first use */
 };
 
@@ -51,8 +51,8 @@ struct inv_paths_frame {
 	struct inv_paths_frame *child;	/* the first child */
 	struct inv_paths_frame *next;	/* the next child of parent */
 	uint32_t depth;
-	uint64_t count; /* how many calls it has, or samples in which its
-			   function is the innermost one */
+	uint64_t count; /* number of calls, or of samples in which this frame
+			   is the innermost one */
 	uint64_t self_ns;
 	/* inv_paths_finish sets these: sums of this frame and all frames below
 	 * it */
@@ -104,11 +104,11 @@ struct inv_paths_frame *inv_paths_root(const struct inv_paths *p);
 
 /*
  * Return the frame of the function or text below `above'. Add the frame if it
- * is new. If `above' is a frame of the same function, return `above': VMs
- * report a tail call as a call inside the caller, so a loop would become a path
- * with one frame for each call. The pointer stays valid if `mark' marks it.
- * Return NULL if memory is exhausted, if no frame can be evicted, or if `above'
- * is NULL.
+ * is new. If `above' is a frame of the same function, return `above': the VM
+ * reports a tail call as a call inside the caller, so a loop would become a
+ * path with one frame for each call. Return NULL if `above' is NULL, if memory
+ * is exhausted, or if the bound is reached and no frame can be evicted. The
+ * pointer stays valid as long as `mark' marks the frame.
  */
 struct inv_paths_frame *inv_paths_enter(struct inv_paths *p,
 					struct inv_paths_frame *above,

@@ -10,11 +10,12 @@
 struct inv_process {
 	struct inv_process_key key;
 	bool stored;
-	bool active;	 /* had an event, other than its first event, since
-			  * shrink() looked at it */
+	bool active;	 /* the process had an event since shrink() last looked
+			  * at it; its first event does not count */
 	bool registered; /* the name is a registered name */
 	bool label;	 /* the name is a label */
-	bool early;	 /* the name is from an early note */
+	bool early;	 /* the name is from a note that was read before older
+			  * events (inv_process_note_name) */
 	bool awaited;	 /* inv_process_set_awaited was called */
 	uint8_t name_len;
 	char *name;  /* NULL: no name is known */

@@ -60,8 +60,8 @@ struct inv_process *inv_processes_get(struct inv_processes *ps,
 /* Forgets a process that has ended. */
 void inv_processes_drop(struct inv_processes *ps, struct inv_process *p);
 /* Call this when a process begins. Forgets all facts about an earlier process
- * with the same pid. Keeps a name from an early note (inv_process_note_name),
- * because it is the name of the new process. */
+ * with the same pid. But a name from an early note (inv_process_note_name) is
+ * kept, because it is the name of the new process. */
 void inv_processes_renew(struct inv_processes *ps, struct inv_process *p);
 /* Forgets all processes of a node. */
 void inv_processes_drop_node(struct inv_processes *ps, uint32_t node);
@@ -71,7 +71,8 @@ void inv_processes_drop_node(struct inv_processes *ps, uint32_t node);
 struct inv_calls *inv_process_calls(struct inv_process *p);
 void inv_process_changed(struct inv_processes *ps, struct inv_process *p);
 
-/* Returns the process's garbage collection, which the caller may change. */
+/* Returns the record of the process's current garbage collection. The caller
+ * may change it. */
 struct inv_open_gc *inv_process_gc(struct inv_process *p);
 
 /*
@@ -86,8 +87,9 @@ struct inv_process_name {
 };
 
 struct inv_process_name inv_process_name(const struct inv_process *p);
-/* Sets the name; a longer text than INV_NAME_MAX is not stored. `registered':
- * the process registered the name; no other name replaces such a name. */
+/* Sets the name. A text longer than INV_NAME_MAX is not stored. `registered' is
+ * true if the process has registered the name. Only another registered name can
+ * replace a registered name. */
 #define INV_NAME_MAX 255u
 void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
 			  const void *text, size_t len, bool registered);
@@ -97,14 +99,15 @@ void inv_process_set_name(struct inv_processes *ps, struct inv_process *p,
  */
 struct inv_process *inv_processes_next(const struct inv_processes *ps,
 				       const struct inv_process *p);
-/* Sets the name from a note. `early': the flow reads the note before some
- * events that are older than the note. */
+/* Sets the name from a note. `early' is true if the flow has read the note
+ * before some events that are older than the note. */
 void inv_process_note_name(struct inv_processes *ps, struct inv_process *p,
 			   const void *text, size_t len,
 			   enum inv_note_name kind, bool early);
-/* Returns true if the process has no name, and inv_process_set_awaited was not
- * called. Call inv_process_set_awaited if no name came in time, or if the
- * process has none. */
+/* Returns true if it is useful to wait for the name of the process: the process
+ * has no name, and inv_process_set_awaited was not called. Call
+ * inv_process_set_awaited after a wait, or if the process has no name at
+ * all. */
 bool inv_process_awaits_name(const struct inv_process *p);
 void inv_process_set_awaited(struct inv_process *p);
 /* Call this when the process has unregistered its name. */

@@ -73,9 +73,9 @@ static void add(struct inv_paths *p, struct inv_paths_frame *frame,
 		p->unsure++;
 }
 
-/* The process has exited, which ends all its open calls: adds the open calls
- * around f->call to the profile. If f->call is `decided', its beginning has no
- * event, and it is not in the open calls itself. */
+/* Adds the open calls around f->call to the profile, because the exit of the
+ * process ends them. The last open call is f->call itself. But if f->call is
+ * `decided', its beginning has no event, so it is not among the open calls. */
 static void add_around(struct inv_flow *f, const struct inv_item *it)
 {
 	const struct inv_calls *calls = inv_process_calls(f->exited);

@@ -16,9 +16,9 @@ struct inv_paths_frame *inv_profiling_enter(struct inv_flow *f,
 					    struct inv_process *p,
 					    const struct inv_mfa *mfa);
 
-/* The first adds the sample of a note INV_NOTE_SAMPLE to the profile. The
- * second reads a note INV_NOTE_SAMPLING. f->cursor is at the terms of the note.
- * A note with invalid terms is ignored. */
+/* inv_profiling_sample adds the sample of a note INV_NOTE_SAMPLE to the
+ * profile. inv_profiling_sampling reads a note INV_NOTE_SAMPLING. f->cursor is
+ * at the terms of the note. A note with invalid terms is ignored. */
 void inv_profiling_sample(struct inv_flow *f, const struct inv_item *it);
 void inv_profiling_sampling(struct inv_flow *f, const struct inv_item *it);
 

@@ -19,8 +19,8 @@ static int by_key(const struct inv_tallied *a, const struct inv_tallied *b)
 	return rc ? rc : strcmp(a->node->name, b->node->name);
 }
 
-/* Compares what two counts measure. Times, and values of different expressions,
- * are not added up. */
+/* Compares what two counts measure: times, or the values of an expression. Only
+ * counts that measure the same are added up. */
 static int by_measure(const struct inv_tallied *a, const struct inv_tallied *b)
 {
 	return strcmp(a->measure ? a->measure : "",
@@ -90,7 +90,7 @@ static char *name_of(struct inv_flow *flow, const struct inv_tallied *k)
 	return strndup(id.name.text, id.name.len);
 }
 
-/* Makes a rank of each key. */
+/* Makes one rank for each counted key. */
 static int take_keys(struct inv_ranking *r, const struct inv_tallies *t,
 		     struct inv_flow *flow, const struct inv_ranking_opts *o)
 {

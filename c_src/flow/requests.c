@@ -112,10 +112,10 @@ static const struct inv_turn *only_turn(struct inv_party *p, uint64_t label,
 }
 
 /*
- * The send event of a received message is missing. Takes an earlier event of
- * the turn in which the message was sent as the cause. If events of the
- * sender's node were lost, finds no cause: a turn with the right serial could
- * be another turn, which began with an equal serial.
+ * Finds the cause of a received message whose send event is missing: an earlier
+ * event of the turn in which the message was sent. If events of the sender's
+ * node were lost, finds no cause, because several turns can then have had this
+ * serial.
  */
 static void received_orphan(struct inv_requests *r, const struct inv_seq *s,
 			    struct inv_cause *cause)
@@ -126,7 +126,7 @@ static void received_orphan(struct inv_requests *r, const struct inv_seq *s,
 	cause->orphan = why(r, s->from_node, !p || p->clock < s->cur);
 	if (p && cause->orphan != INV_ORPHAN_LOST)
 		t = only_turn(p, s->label, s->prev);
-	/* A message that was sent after an event has a higher serial. */
+	/* The event is earlier than the message only if its serial is lower. */
 	if (t && t->last_clock < s->cur)
 		follow(cause, &t->last, false);
 	else if (t && t->begin_clock < s->cur)
@@ -155,8 +155,9 @@ static void received(struct inv_requests *r, const struct inv_seq *s,
 		inv__sent_drop(r, x);
 }
 
-/* Returns true if the process received the serial Prev with another label, or
- * never received a message. Then an event with this Prev begins a request. */
+/* Returns true if an event with this Prev begins a request: Prev is 0, so the
+ * process has never received a message; or the process has received the serial
+ * Prev, but with another label. */
 static bool is_first(struct inv_party *p, uint64_t prev)
 {
 	struct inv_turn *t;
@@ -179,9 +180,9 @@ static bool has_received(struct inv_party *p)
 }
 
 /*
- * Finds the cause of an event of p whose Prev is not the serial of a message
- * with this label that p received. If no cause is found, the event begins a
- * request, or its cause is missing.
+ * Finds the cause of a send or print event of p if p has received no message
+ * with the event's label whose serial is the event's Prev. Then the event
+ * begins a request, or the receive event of that message is missing.
  */
 static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 			struct inv_party *p, struct inv_cause *cause)
@@ -190,8 +191,7 @@ static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 	struct inv_sent *x;
 
 	if (orphan == INV_ORPHAN_LOST) {
-		/* It is certain that the event has no cause only if it is the
-		 * first event of its process. */
+		/* Only the first event of a process certainly has no cause. */
 		cause->certain = !s->prev && s->cur == p->clock + 1;
 		if (!cause->certain)
 			cause->orphan = orphan;
@@ -210,8 +210,8 @@ static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 	} else if (x || has_received(p) || r->counts.forgotten) {
 		cause->orphan = orphan;
 	}
-	/* In all other cases, Prev may come from a request that was not
-	 * recorded. */
+	/* Otherwise the event begins a request, but this is not certain: Prev
+	 * may come from a request that was not recorded. */
 }
 
 /* If Prev is at least this, the VM's counters have reached their maximum, and
@@ -244,8 +244,9 @@ static struct inv_turn *acted(struct inv_requests *r, const struct inv_seq *s,
 			t->changed = s->prev;
 			r->counts.repaired++;
 		}
-		/* If events of the node were lost, the receive event of another
-		 * message with an equal serial can be among them. */
+		/* If events of the node were lost, the cause is not certain: a
+		 * lost event can be the receive event of another message with
+		 * an equal serial. */
 		follow(cause, &t->begin,
 		       !t->missing && !node_of(r, s->from_node).lost);
 		return t;
@@ -292,9 +293,8 @@ static void add_to_turn(struct inv_requests *r, struct inv_party *p,
 	const struct inv_origin o = { cause->cause, cause->request };
 	bool received = s->kind == INV_SEQ_RECEIVE;
 
-	/* If a process sends with a smaller serial than before,
-	 * seq_trace:reset_trace() has reset its serial: takes the smaller
-	 * one. */
+	/* The serial of a sent message becomes the clock even if it is smaller
+	 * than the clock: seq_trace:reset_trace() has then reset the serial. */
 	if (!received || s->cur > p->clock)
 		p->clock = s->cur;
 	if (!t) {

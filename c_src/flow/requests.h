@@ -85,8 +85,8 @@ struct inv_requests {
 	struct inv_sent *sent_to;
 	struct inv_request_node *nodes;
 	uint32_t n_nodes;
-	/* the id of the last added event, and the fields that
-	 * inv_requests_show sets to this id */
+	/* The id of the event that was added last, and the fields that
+	 * inv_requests_show sets to this id. */
 	uint64_t id;
 	uint64_t *shows[3];
 };
@@ -126,9 +126,9 @@ int inv_requests_begin(struct inv_requests *r, uint64_t process);
 int inv_requests_add(struct inv_requests *r, const struct inv_seq *s,
 		     struct inv_cause *cause);
 
-/* Call this if the event that was added last is shown. Then the event is the
- * cause of the events that follow from it. Otherwise the cause of these events
- * is the cause of the event that is not shown. */
+/* Call this if the event that was added last is shown. It is then the cause of
+ * the events that follow from it. If an event is not shown, its own cause
+ * becomes the cause of the events that follow from it. */
 void inv_requests_show(struct inv_requests *r);
 
 /* Returns how many messages were sent and not received so far. */

@@ -17,8 +17,8 @@
 
 /* What is remembered of an event, for the later events that follow from it. */
 struct inv_origin {
-	uint64_t shown; /* id of the event, or of its nearest cause that is
-			   shown; 0: none */
+	uint64_t shown; /* id of the event if it is shown, otherwise of its
+			   nearest cause that is shown; 0: no such cause */
 	uint64_t request;
 };
 
@@ -33,7 +33,8 @@ struct inv_turn {
 	uint64_t changed;	 /* the number to which a spawn has changed
 			      * `serial'; 0: no spawn yet */
 	struct inv_origin begin; /* the first event of the turn */
-	uint64_t begin_clock;	 /* the process's clock after `begin' */
+	uint64_t begin_clock;	 /* `clock' of the process (struct inv_party)
+				  * after the event `begin' */
 	struct inv_origin last;	 /* the last event of the turn */
 	uint64_t last_clock;
 	bool used;
@@ -49,9 +50,10 @@ struct inv_turn {
 /* A process that takes part in requests. */
 struct inv_party {
 	uint64_t key;
-	uint64_t clock; /* the highest Cur of its events */
+	uint64_t clock; /* the highest Cur of its events since its serial was
+			 * last reset */
 	bool stored;
-	bool active; /* had an event since forget_party looked at it */
+	bool active; /* it had an event since forget_party last looked at it */
 	bool begins; /* inv_requests_begin was called after its last event */
 	uint8_t n;   /* index of the next turn to replace */
 	struct inv_turn turns[INV_TURNS];
@@ -77,15 +79,17 @@ struct inv_sent {
 	struct inv_sent_to_key to;
 	struct inv_origin origin; /* the send event */
 	struct inv_origin before; /* the cause of the send event */
-	int64_t ts_ns;		  /* when the message was sent; of several
-				     messages, the latest time */
+	int64_t ts_ns;		  /* when the message was sent; if several
+				     messages have this key: when the last of
+				     them was sent */
 	enum inv_seq_signal signal;
 	bool stored;
-	bool by_to;	 /* the message is also in the table by `to' */
+	bool by_to;	 /* the message is also in the table whose key is
+			  * `to' */
 	bool repeated;	 /* several messages had this key */
 	uint32_t more;	 /* how many further messages have the same key */
-	uint32_t others; /* how many further messages have the same `to'; the
-			  * table by `to' has only the first message */
+	uint32_t others; /* how many further messages have the same `to'; only
+			  * the first of them is in the table with that key */
 	UT_hash_handle hh;
 	UT_hash_handle hh_to;
 };

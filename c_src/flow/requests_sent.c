@@ -34,8 +34,8 @@ struct inv_sent *inv__sent_find_to(const struct inv_requests *r, uint64_t label,
 	return x;
 }
 
-/* Adds x to the table by `to'. If an earlier message in this table has an equal
- * key, only counts x in `others' of that message. */
+/* Adds x to the table whose key is `to'. If the table already has a message
+ * with an equal key, only counts x in `others' of that message. */
 static int add_sent_to(struct inv_requests *r, struct inv_sent *x)
 {
 	struct inv_sent *other =
@@ -52,9 +52,10 @@ static int add_sent_to(struct inv_requests *r, struct inv_sent *x)
 	return 0;
 }
 
-/* Another message has the same key as x. It is not known which of the two
- * messages is received first. But if both follow from the same event, this
- * event is a cause of both receive events. */
+/* Handles a message that has the same key as x; `before' is the cause of its
+ * send event. It is not known which of the two messages is received first. But
+ * if both send events have the same cause, it is a cause of both receive
+ * events, too. */
 static void repeat_sent(struct inv_requests *r, struct inv_sent *x,
 			const struct inv_origin *before)
 {

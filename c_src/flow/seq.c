@@ -21,8 +21,8 @@ uint64_t inv_seq_home(const struct inv_node *node)
 
 /* --- pids ----------------------------------------------------------------- */
 
-/* Returns the hash of the name of the node in tok, which is a pid, a port or a
- * reference. */
+/* Returns the hash of the name of a node: the node of tok, where tok is a pid,
+ * a port or a reference. */
 static uint64_t node_of(const struct inv_item *it, const struct inv_token *tok)
 {
 	const struct inv_dict_entry *e;
@@ -129,7 +129,8 @@ static bool hash_term(struct inv_cursor *c, const struct inv_item *it,
 
 /* --- the message ---------------------------------------------------------- */
 
-/* Returns the kind of the next term. Does not read the term to its end. */
+/* Returns the kind of the message, which is the next term. Does not read the
+ * term to its end. */
 static enum inv_seq_signal classify(struct inv_cursor *c,
 				    const struct inv_item *it,
 				    const struct inv_seq *s)
@@ -151,8 +152,9 @@ static enum inv_seq_signal classify(struct inv_cursor *c,
 	if (!inv_token_is(&tok, "EXIT") || arity != 3 ||
 	    inv_cursor_next(c, &tok))
 		return INV_SIGNAL_MESSAGE;
-	/* An exit signal contains its sender. A process can also send such a
-	 * tuple as a message about another process. */
+	/* An exit signal is {'EXIT', Sender, Reason}. A process can also send
+	 * an ordinary message {'EXIT', Pid, Reason}, where Pid is another
+	 * process. */
 	return tok.kind == INV_TOK_PID &&
 			       hash_pid(&tok, node_of(it, &tok)) == s->from ?
 		       INV_SIGNAL_EXIT :

@@ -12,7 +12,8 @@
 
 /* An entry of the hash table. */
 struct inv_tally_entry {
-	struct inv_tallied row; /* first: inv_tallies_next casts */
+	struct inv_tallied row; /* must be the first member, because
+				   inv_tallies_next casts a row to its entry */
 	UT_hash_handle hh;
 	bool stored;
 	size_t id_len;
@@ -24,8 +25,8 @@ struct inv_tally_entry {
 
 #define ID_HEAD 5u
 
-/* The expression whose values the histograms of a log have
- * (INV_NOTE_MEASURE). */
+/* The expression of one log (INV_NOTE_MEASURE): its values are what the log's
+ * histograms contain. */
 struct inv_tally_measure {
 	struct inv_tally_measure *next;
 	uint32_t feed;

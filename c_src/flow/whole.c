@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Moves the cursor behind the terms of the end's event, to the call. */
+/* `ev' is the event that ends a call. Moves the cursor past the event's own
+ * terms, to the terms about the call. */
 static bool skip_event(struct inv_cursor *c, const struct inv_event *ev)
 {
 	struct inv_token tok;

@@ -9,21 +9,23 @@
 #include "term/cursor.h"
 
 /*
- * A call as the record of its end contains it (INV_EV_WHOLE): how long the call
- * took and, if the call's beginning has no record of its own, the event of the
- * beginning.
+ * What the record of a call's end says about the call (INV_EV_WHOLE): how long
+ * the call took and, if the call's beginning has no record of its own, the
+ * event of the beginning.
  */
 struct inv_whole_call {
-	size_t begin; /* offset of the call in the terms of the end's event */
+	size_t begin; /* offset of these facts in the terms of the event that
+			 ends the call */
 	int64_t duration_ns;
 	int64_t self_ns;
 	uint32_t depth;
 	bool has_event;
-	struct inv_event event; /* its terms are a part of the terms of the
-				 * end's event */
+	struct inv_event event; /* the event of the beginning; its terms are a
+				 * part of the terms of the other event */
 };
 
-/* Reads the call. Returns false if the event contains no valid call. */
+/* Reads what `ev' says about the call that it ends. Returns false if `ev' says
+ * nothing about a call, or if what it says is invalid. */
 bool inv_whole_read(struct inv_whole_call *w, struct inv_cursor *c,
 		    const struct inv_event *ev);
 
