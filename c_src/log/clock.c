@@ -30,11 +30,12 @@ static bool read_anchor(struct inv_clock *c, struct inv_anchor *a)
 }
 
 /*
- * Returns the drift: by how much the offset between the clocks grew per ns,
- * while it changed from `from' to `to' in `passed' ns. Returns 0 if the offset
- * jumped. Erlang's clock runs at most 1 % faster or slower, so a change of more
- * than 2 % counts as a jump. The limit is 1 ms higher, because anchors are not
- * exact: if two are close to each other, even a small error is more than 2 %.
+ * Returns by how much the offset between the clocks grew per ns, if it changed
+ * from `from' to `to' in `passed' ns. Returns 0 if the offset jumped. Erlang's
+ * clock runs at most 1 % faster or slower, so a change of more than 2 % of
+ * `passed' plus 1 ms counts as a jump. The 1 ms is for anchors that are close
+ * to each other: anchors are not exact, and a small error is then more than 2 %
+ * of `passed'.
  */
 static double slope(uint64_t passed, int64_t from, int64_t to)
 {
@@ -110,9 +111,9 @@ static int64_t system_at(struct inv_clock *c, uint64_t mono)
 	return sys;
 }
 
-/* A range of times of the events' clock in which one conversion is used. In it,
- * system time grows evenly (or falls evenly, which is possible only between two
- * anchors that are very close). */
+/* A range of times of the events' clock in which one conversion is used. In
+ * this range, system time grows evenly. (It can also fall evenly, but only
+ * between two anchors that are very close.) */
 struct segment {
 	uint64_t begin;
 	uint64_t end; /* the time after the segment's last time */
@@ -175,7 +176,7 @@ void inv_clock_range(struct inv_clock *c, int64_t from_ns, int64_t until_ns,
 
 	*begin = UINT64_MAX;
 	*end = 0;
-	/* The first segment lies before the first anchor and uses the offset of
+	/* The first segment ends at the first anchor, and uses the offset of
 	 * this anchor. */
 	x.end = c->now.mono < MONO_END ? c->now.mono : MONO_END;
 	add_segment(c, &x, from_ns, until_ns, begin, end);

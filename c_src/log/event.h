@@ -44,11 +44,14 @@ struct inv_event {
 			      NULL */
 	size_t other_len;
 	/*
-	 * The terms in their order. Packed: the tag's atom (only with
-	 * INV_TAG_OTHER), tracee, payload, extra, ms_result. ETF: tracee, the
-	 * tag's atom, payload, extra, ms_result. In a seq_trace event the label
-	 * takes the place of the tracee, and in ETF the tag's atom is not among
-	 * the terms. A note has the terms that abi/event.h gives for its kind.
+	 * The terms in their order.
+	 *   Packed (inviso's encoding): the tag's atom (only with
+	 *   INV_TAG_OTHER), tracee, payload, extra, ms_result.
+	 *   ETF (external term format): tracee, the tag's atom, payload, extra,
+	 *   ms_result.
+	 * In a seq_trace event the label takes the place of the tracee, and in
+	 * ETF the tag's atom is not among the terms. A note has the terms that
+	 * abi/event.h gives for its kind.
 	 */
 	const uint8_t *terms;
 	size_t len;
@@ -71,8 +74,8 @@ struct inv_event_times {
 /*
  * Decodes the record at *p. Sets *p to the byte after the record, and
  * t->last_ns to the record's time. Returns 0, or INV_EDAMAGED if the record is
- * invalid. If even its length is invalid, so that the end of the record is
- * unknown, sets *p to NULL.
+ * invalid. If the length of the record is invalid, too, its end is unknown, and
+ * *p becomes NULL.
  */
 int inv_event_decode(struct inv_event *ev, const uint8_t **p,
 		     const uint8_t *end, const struct inv_dict *dict,

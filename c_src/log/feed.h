@@ -51,8 +51,8 @@ struct inv_feed {
 	uint64_t skipped; /* events that were not read, because they are outside
 			     the range of ops->limit; valid after all items
 			     were returned */
-	bool lazy; /* the caller sets it to true if it calls ops->load before it
-		      uses an item */
+	bool lazy; /* set by the caller: true if the caller calls ops->load
+		      before it uses an item */
 	/* The log's end is missing, so later events may be missing, too. */
 	bool unended;
 	/* True: it is known before the first event is read that events are

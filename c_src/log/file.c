@@ -81,12 +81,13 @@ static void give_back(struct inv_log_file *f)
 
 /* --- the survey ----------------------------------------------------------- */
 
-/* The most bytes of TOTALS packets that all streams together decompress. The
- * decompression of so many bytes takes a few seconds. */
+/* How many bytes of TOTALS packets all streams together may decompress. To
+ * decompress this many bytes takes a few seconds. */
 #define PACKED_TOTALS_MAX (UINT64_C(1) << 36)
 
-/* Raises f->n_streams so that it counts all streams in a TOTALS packet: a
- * stream that lost all its events occurs in no other packet. */
+/* Raises f->n_streams, if necessary, so that it includes all streams in a
+ * TOTALS packet. A stream that lost all its events occurs in no other
+ * packet. */
 static void count_totals(struct inv_log_file *f, const struct inv_log_place *at,
 			 struct inv_unpacker *u)
 {
@@ -234,7 +235,7 @@ static bool wanted(const struct inv_log_file *f, uint64_t entry,
 }
 
 /* Reads the head of the packet to which an entry of the index refers. Returns
- * false if the head has changed since the survey. */
+ * false if the head has become invalid since the file was opened. */
 static bool take(const struct inv_log_file *f, uint64_t entry,
 		 struct inv_log_place *at)
 {

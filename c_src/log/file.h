@@ -11,11 +11,11 @@
 /*
  * One file of a log (abi/log.h): its head, and the places of its packets.
  *
- * When a file is opened, a survey reads all of it once: it verifies the head of
- * every packet, and reports bytes that belong to no valid packet. It makes an
- * index with 8 bytes for each packet. With the index, a cursor finds the
- * packets of its stream; it reads only the heads of the packets that it
- * returns. Many cursors can use a file.
+ * When a file is opened, a first pass, the survey, reads the whole file. It
+ * verifies the head of every packet, and reports bytes that belong to no valid
+ * packet. It makes an index with 8 bytes for each packet. With the index, a
+ * cursor finds the packets of its stream; it reads only the heads of the
+ * packets that it returns. Many cursors can use a file.
  *
  * The survey reads the bodies of TOTALS packets, and the bodies that the scan
  * (log/scan.h) must verify. log/packet.h reads all other bodies.
@@ -32,8 +32,8 @@ struct inv_log_file {
 	uint64_t first_ns;  /* earliest begin_ns; UINT64_MAX: no events */
 	struct inv_log_packet last; /* head of the last packet; all zero:
 				       none */
-	uint64_t packed_totals; /* bytes of all compressed TOTALS packets after
-				   decompression */
+	uint64_t packed_totals; /* how many bytes all compressed TOTALS packets
+				   have after decompression */
 	uint64_t last_totals;	/* offset of the last TOTALS packet */
 	bool lossy;		/* a packet counts lost events, or is damaged */
 	/* Cursors skip all TOTALS packets except the last. Set by

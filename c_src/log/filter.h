@@ -73,7 +73,7 @@ bool inv_filter_wants(const struct inv_filter *f, const struct inv_item *it);
 
 /*
  * Returns true if the item passes the filter. An item with invalid terms
- * passes, so that the sink, which handles the item next, reports it.
+ * passes, too: the sink, which handles the item next, then reports it.
  */
 static inline bool inv_filter_passes(const struct inv_filter *f,
 				     const struct inv_item *it)

@@ -24,8 +24,8 @@ struct inv_input {
 				     unknown */
 	struct inv_log_file file; /* used by KIND_LOG */
 	struct inv_source src;	  /* used by all other kinds */
-	struct inv_tracefile_info info; /* KIND_TRACE; info.node was moved to
-					   node */
+	struct inv_tracefile_info info; /* used by KIND_TRACE; the name in
+					   info.node was moved to `node' */
 	bool numbered;			/* `wrap' is valid: the file's name has
 					   a number */
 	struct inv_wrap_name wrap;
@@ -281,8 +281,8 @@ static int open_log(struct inv_inputs *in, uint32_t first, struct inv_err *err)
 	}
 	rc = inv_log_set_new(&feed, files, n, node, in->notices, err);
 	if (!rc)
-		in->feeds[in->n_feeds++] = feed; /* has space for one feed per
-						    input */
+		in->feeds[in->n_feeds++] = feed; /* the array has space for one
+						    feed per input */
 	return rc;
 }
 
@@ -294,9 +294,9 @@ static bool same_node(const struct inv_input *a, const struct inv_input *b)
 }
 
 /*
- * Returns true if the files can have been written one after the other in this
- * order, because no file begins earlier than the file before it. If the result
- * is false, the files only have similar names, and are no wrap set.
+ * Returns true if no file begins earlier than the file before it, so that the
+ * files can have been written one after the other. Otherwise the files are no
+ * wrap set, and only have similar names.
  */
 static bool in_time(const struct inv_inputs *in, const uint32_t *index,
 		    uint32_t n)
@@ -372,7 +372,8 @@ static int open_trace(struct inv_inputs *in, uint32_t first,
 		return rc;
 	if (info->timed)
 		feed->first_ns = info->ts_ns;
-	in->feeds[in->n_feeds++] = feed; /* has space for one feed per input */
+	in->feeds[in->n_feeds++] = feed; /* the array has space for one feed per
+					    input */
 	return 0;
 }
 

@@ -41,7 +41,7 @@ void inv_inputs_release(struct inv_inputs *in);
 int inv_inputs_add(struct inv_inputs *in, const char *arg, struct inv_err *err);
 /*
  * Adds a source of bytes. *in owns src from now on, also on failure. `node' is
- * the node's name, or NULL: the content shows it.
+ * the node's name. If it is NULL, the name is taken from the source's content.
  */
 int inv_inputs_add_source(struct inv_inputs *in, struct inv_source *src,
 			  const char *node, struct inv_err *err);

@@ -29,9 +29,9 @@ struct live {
 	struct inv_reader r;
 	struct inv_node *node;
 	size_t cap;
-	/* bytes that were pushed: first `used' bytes that were processed
-	 * already, then the beginning of a packet whose other bytes have not
-	 * arrived yet */
+	/* The bytes that were pushed. The first ones, `used' in number, were
+	 * processed already. Then follows the beginning of a packet whose other
+	 * bytes have not arrived yet. */
 	struct inv_buf buf;
 	size_t used;
 	struct inv_source bytes; /* the bytes that are not processed */
@@ -39,8 +39,9 @@ struct live {
 	struct inv_log_about about;
 	struct inv_scan scan;
 	struct inv_log_packet last; /* head of the last packet that arrived */
-	/* packets that have arrived and that the reader has not freed yet */
-	struct lane *lanes; /* lanes[i] is for stream i */
+	/* The packets that have arrived and that the reader has not freed yet:
+	 * lanes[i] has those of stream i. */
+	struct lane *lanes;
 	uint32_t n_lanes;
 	size_t held; /* bytes of memory of the packets in `lanes' */
 	struct lane anchors;
@@ -283,7 +284,7 @@ static int keep_anchors(struct live *l, const struct inv_log_place *at)
 }
 
 /* Calls name_fn for each note with a name in a packet of notes. Does not report
- * damage: it is reported when the packet's stream reads the packet. */
+ * damage of the packet, because the packet's stream reports it later. */
 static int pass_names(struct live *l, const struct inv_log_place *at)
 {
 	struct inv_stream *s = &l->r.notes;
@@ -469,9 +470,9 @@ static int live_next(struct inv_feed *feed)
 	struct live *l = live_of(feed);
 	int rc = inv_reader_next(feed);
 
-	/* All items before the watermark were returned, so no time before it
-	 * will be converted. So the clock moves to the watermark, which frees
-	 * the memory of the anchors before it. */
+	/* All items before the watermark were returned, so the times of all
+	 * later items are after it. Move the clock to the watermark: this frees
+	 * the memory of earlier anchors. */
 	if (rc == INV_END && !l->r.heap.n && l->r.clock.known &&
 	    !l->r.complete && marked_ns(l))
 		inv_clock_move(&l->r.clock, marked_ns(l));
