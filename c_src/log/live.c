@@ -14,7 +14,7 @@
 struct kept {
 	struct kept *next;
 	struct inv_log_place at;
-	size_t size; /* bytes of memory of the packet */
+	size_t size; /* how many bytes of memory the packet takes */
 	uint8_t body[];
 };
 

@@ -160,9 +160,9 @@ int inv_merge_resume(struct inv_merge *m, uint32_t feed)
 
 	struct inv_item *next;
 
-	/* The item that was returned last is still on top of the heap. So that
-	 * it is not returned again, its feed is first moved to the next
-	 * item. */
+	/* The item that was returned last is still on top of the heap. First
+	 * move its feed to the next item, so that the same item is not returned
+	 * again. */
 	if (m->given)
 		rc = inv_merge_next(m, &next);
 	m->given = false;
@@ -179,9 +179,9 @@ void inv_merge_adjust(struct inv_merge *m,
 	m->adjust = adjust;
 	m->adjust_arg = arg;
 	m->given = false;
-	/* Builds the heap again, in the same array. No entry is overwritten
-	 * before it was read, because after i steps the new heap has only i
-	 * entries. */
+	/* Build the new heap in the array of the old one. Before step i, the
+	 * new heap has i entries, so entry i of the old heap was not
+	 * overwritten yet. */
 	m->heap.n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t index = m->heap.e[i].index;

@@ -32,8 +32,8 @@ struct holding {
 
 struct alias {
 	char *text;
-	uint8_t *etf; /* external format of the name. If several terms print as
-			 `text', it is the term that was read first */
+	uint8_t *etf; /* external format of the name. Several terms can print
+			 as `text'; this is the one that was read first */
 	size_t etf_len;
 	uint32_t len;
 	bool stored;

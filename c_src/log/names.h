@@ -49,9 +49,9 @@ struct inv_name {
 };
 
 /*
- * Returns the first name of the list of all names that the pid ever had, or
- * NULL. The caller follows `next' and checks the periods. The pointers are
- * valid until the next inv_names_read.
+ * Returns the list of all names that the pid ever had, linked by `next', or
+ * NULL. The caller checks in which period the pid had each name. The pointers
+ * are valid until the next inv_names_read.
  */
 const struct inv_name *inv_names_find(const struct inv_names *n, uint64_t pid,
 				      uint64_t serial);

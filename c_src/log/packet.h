@@ -48,9 +48,9 @@ int inv_packet_open(struct inv_packet *p, struct inv_unpacker *u,
 		    const struct inv_log_place *at, const char **what);
 void inv_packet_release(struct inv_packet *p);
 
-/* Returns true if the packet is long: it has one event that is larger than
- * other packets may be (abi/log.h). Its body is read only when the event is
- * needed. */
+/* Returns true if the packet is long: its only event is larger than a packet of
+ * several events may be (abi/log.h). The body of a long packet is read only
+ * when the event is needed. */
 static inline bool inv_packet_is_long(const struct inv_log_packet *h)
 {
 	return h->raw_len > INV_PACKET_RAW_MAX;
@@ -61,8 +61,9 @@ void inv_packet_release_long(struct inv_packet *p, struct inv_unpacker *u);
 
 /*
  * The totals or anchors in a packet. The checksum of the packet's body must be
- * right; the survey of log/file.h skips TOTALS and ANCHORS packets for which it
- * is wrong. If the body cannot be decompressed, there are no entries.
+ * right. (When log/file.h opens a file, it skips TOTALS and ANCHORS packets
+ * whose checksum is wrong.) If the body cannot be decompressed, there are no
+ * entries.
  */
 struct inv_entries {
 	const uint8_t *data; /* valid until the unpacker's next packet */
@@ -78,9 +79,9 @@ void inv_entries_open(struct inv_entries *e, struct inv_unpacker *u,
 bool inv_entries_totals(const struct inv_entries *e, uint32_t i,
 			struct inv_log_totals *t);
 /*
- * Copies the totals of a stream to *t. If several entries are for this stream,
- * takes the entry whose index is the stream's number; if that entry is not for
- * this stream, takes the first. Returns false if no entry is for this stream.
+ * Copies the totals of a stream to *t. Returns false if no entry is for this
+ * stream. If several entries are for this stream, takes the one whose index is
+ * the stream's number. If none of them has this index, takes the first one.
  */
 bool inv_entries_of_stream(const struct inv_entries *e, uint32_t stream,
 			   struct inv_log_totals *t);

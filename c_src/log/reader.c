@@ -61,8 +61,8 @@ int inv_reader_add(struct inv_reader *r, uint32_t stream)
 	}
 	if (r->streams[stream])
 		return 0;
-	/* *x is allocated on its own and not in the array, because items point
-	 * into *x, which must not move when the array grows. */
+	/* The array has only a pointer to *x: items point into *x, so *x must
+	 * not move when the array grows. */
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return INV_ENOMEM;
@@ -129,7 +129,7 @@ static int queue_streams(struct inv_reader *r)
 	return 0;
 }
 
-/* Moves the stream whose item was returned last to its next item. */
+/* Moves to the next item of the stream whose item was returned last. */
 static int step(struct inv_reader *r)
 {
 	struct inv_reader_stream *x = r->given;

@@ -109,8 +109,8 @@ void inv_reader_limit(struct inv_reader *r, const struct inv_range *range);
  */
 void inv_reader_guess_clock(struct inv_reader *r);
 
-/* If `t', an entry of a TOTALS packet, is about the losses that belong to no
- * stream, adds these losses. They are the events of threads without a ring. */
+/* `t' is an entry of a TOTALS packet. If it counts the losses that belong to no
+ * stream, adds them. These are lost events of threads that had no ring. */
 void inv_reader_count_common(struct inv_reader *r,
 			     const struct inv_log_totals *t);
 

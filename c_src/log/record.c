@@ -90,7 +90,6 @@ static bool too_large(const struct inv_record *f)
 	return !f->is_drop && f->term_len > INV_RECORD_TERM_MAX;
 }
 
-/* Reads the term of the record. */
 static int read_term(struct inv_window *w, struct inv_notices *ns,
 		     struct inv_record *f)
 {

@@ -176,8 +176,8 @@ static void give(struct inv_scan *s, const struct inv_window *w,
 
 	step->is_gap = false;
 	step->at.head = *h;
-	/* A packet with an empty body does not count as damaged: there are no
-	 * bytes that a reader could need. */
+	/* A packet with an empty body does not count as damaged, because its
+	 * reader needs no bytes of the body. */
 	step->at.damaged = len && damaged && h->body_len;
 	inv_scan_locate(&step->at, w->src, s->off);
 	if (!damaged) {
@@ -205,8 +205,9 @@ static int take_events(struct inv_scan *s, struct inv_window *w,
 			     head_at(w, next, &other) || body_sound(s, w, h));
 
 	if (!sound && w->src->growing && end_of(w) - next < sizeof(other)) {
-		s->in_vain = in_vain; /* do not count these bytes: they will be
-				       * hashed again when more have arrived */
+		s->in_vain = in_vain; /* do not count the bytes that were hashed
+				       * now: they will be hashed again when
+				       * more bytes have arrived */
 		return INV_END;
 	}
 	give(s, w, h, len, !sound, step);

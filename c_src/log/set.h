@@ -18,10 +18,10 @@
  * depends on the number of streams, not on the size of the log. The only
  * exception is the index of log/file.h, which has 8 bytes for each packet.
  *
- * The feed owns `files' from now on, even on failure: an array from malloc, and
- * everything that its entries own. If a file occurs twice, the feed drops one
- * copy. Notices report missing files, and how the log ends. Borrows `node' and
- * `notices'.
+ * `files' is an array from malloc. The feed owns the array, and everything that
+ * its entries own, from now on, even on failure. If a file occurs twice, the
+ * feed drops one copy. Notices report missing files, and how the log ends. The
+ * feed borrows `node' and `notices'.
  */
 int inv_log_set_new(struct inv_feed **feed, struct inv_log_file *files,
 		    uint32_t n_files, const struct inv_node *node,
@@ -29,8 +29,8 @@ int inv_log_set_new(struct inv_feed **feed, struct inv_log_file *files,
 
 /*
  * Reports how a log ends, unless its tracer was closed. `last' is the head of
- * the log's last packet, all zero if there is none. Returns false if the log
- * has no end, so that later events may be missing.
+ * the log's last packet, all zero if there is none. Returns false if the end of
+ * the log is missing: later events may then be missing, too.
  */
 bool inv_log_check_end(const struct inv_log_packet *last, const char *file,
 		       struct inv_notices *ns);

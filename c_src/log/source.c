@@ -167,9 +167,9 @@ static size_t read_file(const struct inv_source_file *f, uint64_t off,
 	return done;
 }
 
-/* Copies n bytes at off to out, and zeros for missing bytes. Once a byte was
- * missing, all bytes after it count as missing, even if the file grows again:
- * the new bytes would not belong to the bytes before them. */
+/* Copies n bytes at off to out, and zeros for missing bytes. After a byte was
+ * missing once, that byte and all later bytes always count as missing. If the
+ * file grows again, its new bytes are not those that were there before. */
 static void copy_file(struct inv_source_file *f, uint64_t off, uint8_t *out,
 		      size_t n)
 {

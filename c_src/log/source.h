@@ -25,9 +25,9 @@
 struct inv_source_file;
 
 struct inv_source {
-	uint64_t begin; /* offset of the first byte that is available. 0, except
-			   in a log that arrives, whose earlier bytes were
-			   freed */
+	uint64_t begin; /* offset of the first byte that is available. It is 0,
+			   except in a log that arrives: the earlier bytes of
+			   such a log were freed */
 	uint64_t size;	/* offset of the end */
 	bool growing;	/* more bytes may follow */
 	const uint8_t *data;	      /* points to the byte at `begin'; NULL:

@@ -76,14 +76,14 @@ static bool is_after(const struct inv_stream *s, uint64_t begin_ns)
 }
 
 /*
- * Drops the losses that are outside the range. Losses that a packet shows
- * happened between the beginning of the previous packet and the end of this
- * packet. So they are outside if this packet is before the range, or if the
- * previous packet is after the range.
+ * Drops the losses that are outside the range. An EVENTS packet reports losses
+ * that happened between the beginning of the previous packet and its own end.
+ * So these losses are outside the range if this packet is before the range, or
+ * if the previous packet is after it.
  *
- * Losses that totals show happened before the beginning of the next packet. So
- * if the last packet was before the range, it is the next packet that decides
- * whether such losses are returned.
+ * A TOTALS packet reports losses that happened before the beginning of the next
+ * EVENTS packet. If the last EVENTS packet was before the range, these losses
+ * are undecided until the next one is known.
  */
 static void choose_losses(struct inv_stream *s, bool before)
 {
@@ -112,8 +112,8 @@ static bool skip_packet(struct inv_stream *s)
 
 bool inv_stream_end(struct inv_stream *s)
 {
-	/* It is not known whether the last losses are before or within the
-	 * range. At the end of the stream they count as within the range. */
+	/* If the last losses are undecided, they may be before the range or
+	 * within it. At the end of the stream they count as within it. */
 	s->undecided = false;
 	return !inv_stream_next(s);
 }
@@ -152,9 +152,9 @@ static int open_packet(struct inv_stream *s)
 	const struct inv_log_packet *h = &s->at.head;
 	uint32_t again;
 
-	/* So that the times of items do not decrease, the losses that this
-	 * packet shows are returned with the time of the packet's beginning.
-	 * Some may have happened before the packet or within it. */
+	/* The losses that this packet reports are returned with the time of the
+	 * packet's beginning, so that the times of items do not decrease. Some
+	 * losses may have happened earlier or later. */
 	if (h->begin_ns > s->mono_ns)
 		s->mono_ns = h->begin_ns;
 	inv_account_packet(&s->account, h, s->rotated, &s->losses, &again);
@@ -181,9 +181,8 @@ static void read_totals(struct inv_stream *s, uint64_t first_ns)
 	inv_account_totals(&s->account, &t, s->rotated, &s->losses);
 	if (is_after(s, s->since_ns))
 		s->losses.n = 0;
-	/* If the stream has no events, because all were lost, the time of the
-	 * loss is unknown. The loss then gets the time of the file's first
-	 * event. */
+	/* If all events of the stream were lost, the time of the loss is
+	 * unknown. The loss then gets the time of the file's first event. */
 	if (!s->mono_ns && first_ns != UINT64_MAX)
 		s->mono_ns = first_ns;
 }
@@ -213,8 +212,8 @@ static bool next_record(struct inv_stream *s)
 	int rc = inv_event_decode(&s->ev, &s->p, s->end, &s->packet.dict,
 				  &s->times);
 
-	/* An event is also invalid if n_events in the packet's head is smaller
-	 * than the number of events in the packet. */
+	/* If the packet has more events than its head says, the further events
+	 * count as invalid, too. */
 	if (rc || (!s->left && !s->ev.note)) {
 		skip_invalid(s);
 		return false;

@@ -30,8 +30,8 @@ struct inv_stream {
 	/* The current item. Valid after inv_stream_next. */
 	uint64_t mono_ns; /* time of the item; never decreases */
 	bool is_loss;
-	bool is_pending;     /* the item is an event of which only the time is
-			      * known; inv_stream_load reads the event */
+	bool is_pending;     /* the item is an event that was not read yet: only
+			      * its time is known (inv_stream_load) */
 	struct inv_event ev; /* pointers are valid until the next call */
 	uint64_t lost_n;
 	unsigned lost_reason;
@@ -98,12 +98,12 @@ int inv_stream_load(struct inv_stream *s);
 int inv_stream_take(struct inv_stream *s, const struct inv_log_place *at,
 		    uint64_t first_ns);
 
-/* Passes the stream a packet of notes, which may be of another stream. The loss
- * counters in the packet's head are ignored. Returns 0 or INV_ENOMEM. */
+/* Passes a packet of notes to the stream. The packet may be of another stream,
+ * so the loss counters in its head are ignored. Returns 0 or INV_ENOMEM. */
 int inv_stream_take_notes(struct inv_stream *s, const struct inv_log_place *at);
 
-/* Call it when there is no further packet. Returns true if the stream still has
- * an item, and then moves to this item as inv_stream_next does. */
+/* Call it when there is no further packet. If the stream still has an item,
+ * moves to this item as inv_stream_next does, and returns true. */
 bool inv_stream_end(struct inv_stream *s);
 
 #endif

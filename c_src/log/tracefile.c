@@ -13,8 +13,8 @@ struct tracefile {
 	struct inv_source *sources;
 	uint32_t n_sources;
 	uint32_t source;
-	struct inv_window window; /* of sources[source]; all zero before the
-				     first record is read */
+	struct inv_window window; /* the window of sources[source]; all zero
+				     before the first record is read */
 	uint64_t off;
 	struct inv_notices *notices;
 	bool told_monotonic;

@@ -157,7 +157,8 @@ static void cut_back(struct inv_log_writer *w)
 {
 	if (ftruncate(w->fd, (off_t)w->off) < 0)
 		return;	       /* the next write overwrites these bytes */
-	w->allocated = w->off; /* ftruncate also freed the spare space */
+	w->allocated = w->off; /* ftruncate also freed the spare space, so it is
+				* allocated again */
 	(void)allocate(w, 0);
 }
 

@@ -95,8 +95,9 @@ static bool is_trace_flag(const struct inv_val *v)
 }
 
 /*
- * Returns the value of {self} if the process is unknown. It is a HOLE with an
- * address of its own, by which is_self recognizes it.
+ * Returns the value of {self} if the process is unknown: a HOLE (an unknown
+ * term, see term/tree.h). It has a fixed address, by which is_self recognizes
+ * it.
  */
 static inv_word unknown_self(void)
 {
@@ -112,7 +113,7 @@ static inv_word self_of(const struct inv_match_world *w)
 
 /*
  * Returns true if `v' is the value of {self}: the process that runs the match
- * spec. It is the only process that certainly exists.
+ * spec. Only this process certainly exists.
  */
 static bool is_self(const struct inv_match_run *r, const struct inv_val *v)
 {
@@ -182,8 +183,8 @@ static int set_trace(const struct inv_match_run *r, const struct inv_val *top,
 }
 
 /*
- * Computes the result of set_seq_token: what seq_trace:get_token/1 returns in a
- * process without a token, [] or {Flag,false}.
+ * Computes the result of set_seq_token for a process without a token: [] or
+ * {Flag,false}, as seq_trace:get_token/1 returns it.
  */
 static int set_seq_token(struct inv_match_run *r, const struct inv_val *item,
 			 struct inv_val *out)

@@ -48,8 +48,8 @@ static int result(const mpz_t z, struct inv_heap *h, struct inv_val *out)
 
 /*
  * Shifts `x' by `by' bits to the left, or to the right if `by' is negative. If
- * `by' is greater than the most bits of an integer, returns INV_ETOOBIG and
- * does not calculate.
+ * `by' exceeds the maximum size of an integer, returns INV_ETOOBIG and does not
+ * calculate.
  */
 static int shift(mpz_t z, const mpz_t x, int64_t by)
 {
@@ -113,9 +113,9 @@ static double by_digits(const inv_word *limbs, size_t n)
 }
 
 /*
- * Returns the upper 64 bits of a big integer, and sets *below to how many bits
- * are below them. If at least one bit below is 1, also sets bit 0 of the
- * result, so that the result is later rounded in the right direction.
+ * Returns the upper 64 bits of a big integer, and sets *below to the number of
+ * the lower bits, which are left out. If a bit that is left out is 1, sets bit
+ * 0 of the result, so that the result is later rounded in the right direction.
  */
 static uint64_t upper(const inv_word *limbs, size_t n, size_t *below)
 {

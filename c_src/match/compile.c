@@ -37,8 +37,8 @@ static void emit_const(struct emitter *e, enum inv_match_op op, inv_word t)
 /*
  * Sets the target of all jumps of a list to the instruction that is emitted
  * next. `at' is the position of the last jump of the list. Until this call, the
- * operand of each jump is not its target but the position of the previous jump
- * of the list; 0 ends the list.
+ * operands link the list: each jump has the position of the previous jump as
+ * its operand; 0 ends the list.
  */
 static void land(struct emitter *e, uint32_t at)
 {
@@ -147,8 +147,9 @@ static void bindings(struct emitter *e)
 }
 
 /*
- * Compiles andalso or orelse. After each argument except the last, it emits a
- * jump to the end. The program jumps if this argument decides the result.
+ * Compiles andalso or orelse. After each argument except the last, emits a jump
+ * to the end of the expression, for the case that the argument decides the
+ * result.
  */
 static void short_circuit(struct emitter *e, const struct inv_mnode *x,
 			  enum inv_match_op op)

@@ -9,7 +9,7 @@
 /* A text of limited length. */
 struct text {
 	struct inv_buf *out;
-	size_t end; /* the most bytes that *out may have in the end */
+	size_t end; /* the maximum length of *out, in bytes */
 };
 
 static bool is_full(const struct text *o)
@@ -56,8 +56,8 @@ static bool is_text(const struct inv_token *tok)
 }
 
 /*
- * Appends an atom, or a token that the VM's %T prints in the same way as
- * io_lib. (For atoms, %T has other rules for quotes than io_lib.)
+ * Appends an atom, or another token that the VM's %T prints as io_lib does. (%T
+ * has its own rules for the quotes of atoms.)
  */
 static void put_other(const struct inv_token *tok, struct inv_buf *out)
 {

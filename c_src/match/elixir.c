@@ -7,10 +7,10 @@
 
 /*
  * Translates heads and guards from Elixir to Erlang, character by character.
- * Nearly the only state is a stack of open brackets. It shows where the value
- * of a keyword ends (the 1 in `a: 1'), because Elixir has no token at this
- * point. The functions in guards keep their Elixir names here; selector_expr.c
- * translates them.
+ * Nearly the only state is a stack of open brackets. The stack is needed to
+ * find the end of a keyword's value (the 1 in `a: 1'), because no token of
+ * Elixir marks this end. The functions in guards keep their Elixir names here;
+ * selector_expr.c translates them.
  */
 #define NESTED 64
 
@@ -293,8 +293,8 @@ static void module(struct elixir *e)
 		 (size_t)(e->p - from));
 }
 
-/* Writes an operator of Erlang that is a word, between spaces, so that it does
- * not form one word with the names beside it. */
+/* Writes an operator of Erlang that is a word, with spaces around it. Without
+ * the spaces it would form one word with a name beside it. */
 static void operator_word(struct elixir *e, const char *word)
 {
 	puts_(e, " ");
@@ -615,8 +615,8 @@ static void token(struct elixir *e)
 		bracket_or_operator(e);
 }
 
-/* Returns true at the arrow before the actions, where the translation ends: the
- * actions are the same in Elixir's and Erlang's notation. */
+/* Returns true if the arrow before the actions is next. The translation ends
+ * there, because actions are the same in Elixir's and Erlang's notation. */
 static bool is_arrow(const struct elixir *e)
 {
 	return !e->depth &&

@@ -33,17 +33,16 @@ struct inv_event_match {
 	 */
 	bool by_tag;
 	bool tags[INV_TAG_COUNT];
-	/* The first atom in a clause that is in the place of the tag, but is no
-	 * known tag, for a warning. "": there is no such atom. */
+	/* For a warning: the first atom that stands in the place of a tag, but
+	 * is no known tag. "": there is no such atom. */
 	char odd[64];
 	/* Wildcards (base/glob.h) for the module and the function of a call;
 	 * "": no wildcard. The spec cannot test them, so the caller must. Set
 	 * by inv_event_match_select. */
 	char module_glob[1024], function_glob[1024];
 	/* The selector gives the receiver of a sent message by its registered
-	 * name. The message can also be sent to the pid of the process with
-	 * this name. Such an event must be selected, too; the caller must test
-	 * this. */
+	 * name. A message to the pid of this process must be selected, too. The
+	 * spec cannot test this, so the caller must. */
 	bool to_name;
 };
 

@@ -19,8 +19,8 @@ struct inv_record_field {
 
 struct inv_record_def {
 	struct inv_record_def *next;
-	char *module; /* the module that defines the record; NULL: a header file
-			 does */
+	char *module; /* the module that defines the record; NULL: it is defined
+			 in a header file */
 	char *name;
 	struct inv_record_field *fields;
 	size_t n;

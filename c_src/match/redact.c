@@ -8,7 +8,8 @@
 
 #define ARITY_MAX 0xffffffu /* the highest arity of a tuple */
 
-/* A key in lower case and without - and _, as keys are compared. */
+/* A key in the form in which keys are compared: in lower case, and without the
+ * characters - and _. */
 struct key {
 	size_t len;
 	uint8_t bytes[INV_REDACT_KEY_MAX + 1];
@@ -283,8 +284,8 @@ static int add_key(struct reader *in, struct inv_redact_name name)
 
 /* --- records -------------------------------------------------------------- */
 
-/* Returns the rule for the record `tag' with exactly this arity and this `to',
- * or NULL if there is none. */
+/* Returns the rule for the record `tag' whose fields `arity' and `to' have
+ * exactly these values, or NULL if there is none. */
 static struct inv_redact_record *same_record(struct inv_redact *r,
 					     struct inv_redact_name tag,
 					     uint32_t arity, uint32_t to)
@@ -434,9 +435,10 @@ static int get_definition(struct reader *in, uint32_t *arity,
 }
 
 /* Adds a rule for later versions of a record, which can have more fields than
- * the known versions. `largest' is the arity of the largest known version with
- * a key. There is no such rule for smaller arities: it would also redact tuples
- * that are no records, such as the message {user, Name}. */
+ * the known versions. `largest' is the arity of the largest known version that
+ * has a field whose name is a key. The rule is not for smaller arities: it
+ * would also redact tuples that are no records, such as the message {user,
+ * Name}. */
 static int add_growth(struct reader *in, struct inv_redact_name tag,
 		      uint32_t largest)
 {
@@ -444,9 +446,9 @@ static int add_growth(struct reader *in, struct inv_redact_name tag,
 }
 
 /* Parses the rest of #user(id, password)(id, name, password). If at least one
- * definition has a key, each definition becomes a rule for its arity. This is
- * also true for a definition without a key: because of its rule, the rule for
- * later versions (add_growth) does not apply to its tuples. */
+ * definition has a key, each definition becomes a rule for its arity. A
+ * definition without a key becomes a rule, too: then the rule for later
+ * versions (add_growth) does not apply to tuples of its arity. */
 static int record_by_definitions(struct reader *in, struct inv_redact_name tag)
 {
 	const char *from = in->p;

@@ -85,10 +85,10 @@ struct inv_redact_function {
 struct inv_redact_record {
 	uint16_t tag;	/* the record's name, as an offset in `text' */
 	uint32_t arity; /* the number of elements of the tuple, with the tag */
-	/* 0: the rule is for tuples with exactly `arity' elements. Otherwise it
-	 * is for tuples with `arity' to `to' elements, but not for an arity
-	 * that has an exact rule. Such tuples can come from a version of the
-	 * record that is loaded later. */
+	/* 0: the rule is for tuples with exactly `arity' elements. Otherwise
+	 * the rule is for tuples with `arity' to `to' elements, but not for a
+	 * number of elements that has its own rule. Such a range is for
+	 * versions of the record that are loaded later. */
 	uint32_t to;
 	inv_redact_set fields;
 };
@@ -97,10 +97,11 @@ struct inv_redact {
 	bool all;
 	uint16_t n_keys, n_globs, n_functions, n_records;
 	uint16_t text_len;
-	/* Bit sets for a fast test of keys without stars. Bit n of `firsts' is
-	 * set if n is the low five bits of the first character of a key;
-	 * `lasts': of the last character; first[len]: of the first character of
-	 * a key of this length (first[63]: of 63 or more bytes). */
+	/* Bit sets for a fast test of keys without stars. A character in such a
+	 * set sets the bit whose number is the character's low five bits.
+	 * `firsts' has the first characters of all keys, and `lasts' has their
+	 * last characters. first[len] has the first characters of the keys with
+	 * `len' bytes, and first[63] of the keys with 63 or more bytes. */
 	uint32_t firsts, lasts;
 	uint32_t first[64];
 	uint16_t keys[INV_REDACT_KEYS];	 /* keys without stars, as offsets in
@@ -168,8 +169,8 @@ static inline bool inv_redact_may_be_key(const struct inv_redact *r,
 bool inv_redact_key(const struct inv_redact *r, const uint8_t *name,
 		    size_t len);
 
-/* inv_redact_atom returns a set of these flags: which kinds of rules have an
- * atom with this name. The arity and the module are not considered. */
+/* inv_redact_atom returns a set of these flags: the kinds of rules in which an
+ * atom with this name occurs. The arity and the module are not considered. */
 enum inv_redact_verdict {
 	INV_REDACT_IS_KEY = 1,
 	INV_REDACT_IS_FUNCTION = 2, /* a function of this name has a rule */

@@ -6,11 +6,11 @@
 #include "term/cursor.h"
 
 /*
- * Remembers where the tuples, lists and maps of packed terms (abi/term.h) end.
- * The end of a term is needed often. For example, a rule about the arguments of
- * a function needs the last element of {M,F,A} before the first one is copied.
- * If ends were not remembered, the elements of a container would be read again
- * for each container around them.
+ * Remembers where the tuples, lists and maps (containers) of packed terms
+ * (abi/term.h) end. The end of a term is needed often. For example, a rule
+ * about the arguments of a function needs the last element of {M,F,A} before
+ * the first one is copied. If ends were not remembered, the elements of a
+ * container would be read again for each container around them.
  */
 struct inv_redact_ends {
 	struct inv_buf found; /* an array of struct inv_redact_end, in the order

@@ -9,8 +9,9 @@
  * deepest nesting that a tracer records. copy_term recurses for each level. */
 #define DEPTH_MAX 200
 
-/* How many elements of a list are checked: of a stack trace, for functions with
- * a rule; of another list, for stack traces. As in nif/redact.c. */
+/* How many elements of a list are checked. A stack trace is checked for
+ * functions with a rule, and any other list for stack traces. nif/redact.c has
+ * the same limit. */
 #define STACK_MAX 16
 
 #define HIDDEN                                           \
@@ -218,8 +219,8 @@ static int hide(struct inv_redact_copy *x)
 	return 0;
 }
 
-/* If a CUT is next, copies it, sets *rc to 0 or INV_EDAMAGED, and returns
- * true. */
+/* If a CUT is next (it stands for the rest of a container, see abi/term.h),
+ * copies it, sets *rc to 0 or INV_EDAMAGED, and returns true. */
 static bool take_cut(struct inv_redact_copy *x, int *rc)
 {
 	uint64_t n;
@@ -308,12 +309,12 @@ static bool is_list(const uint8_t *p)
 
 /* Returns true if the next term is redacted because of the elements before it
  * in the same tuple or list. before[1] is the element directly before the term,
- * before[0] the element before before[1]; NULL: there is no such element.
+ * and before[0] is the element before that; NULL: there is no such element.
  *
- * There are two cases. before[0], before[1] and the term are M, F and Args of a
- * function with a rule for its arguments. Or before[1] is an atom M, the term
- * is no atom, and a rule redacts the argument of M:init/1. (inv_redact_passed
- * of nif/redact.h makes the same test.) */
+ * There are two cases. First: before[0], before[1] and the term are M, F and
+ * Args of a function with a rule for its arguments. Second: before[1] is an
+ * atom M, the term is no atom, and a rule redacts the argument of M:init/1.
+ * (inv_redact_passed of nif/redact.h makes the same test.) */
 static bool is_passed(const struct inv_redact_copy *x,
 		      const uint8_t *const before[2])
 {
@@ -524,8 +525,8 @@ struct tuple {
 	bool reason;   /* the last element is a stack trace in which a function
 			* has a rule; the elements before it, except an atom at
 			* the beginning, are copied with INV_REDACT_REASON */
-	uint32_t tags; /* with INV_REDACT_SHAPE: so many elements at the
-			* beginning are copied unchanged */
+	uint32_t tags; /* how many elements at the beginning are copied
+			* unchanged if only the tuple's shape remains */
 };
 
 /* Returns true for a tuple {http_header, _, Name, _, Value} whose Name is a
@@ -809,8 +810,8 @@ int inv_redact_term(struct inv_redact_copy *x, enum inv_redact_how how)
 {
 	if (how == INV_REDACT_BY_RULES && x->rules->all)
 		how = INV_REDACT_SHAPE;
-	/* This call reads the whole term, so that the ends of all containers in
-	 * it are remembered (inv_redact_after). */
+	/* after() reads the whole term, so that the ends of all containers in
+	 * the term are remembered (inv_redact_after). */
 	if (how != INV_REDACT_NOT && how != INV_REDACT_HIDE && !after(x, x->p))
 		return INV_EDAMAGED;
 	return copy_term(x, how, 0);

@@ -26,8 +26,8 @@ enum inv_redact_how {
 struct inv_redact_copy {
 	const struct inv_redact *rules;
 	const struct inv_dict *dict;
-	struct inv_cursor *cursor;    /* to look at the next term; initialized
-					 at each use */
+	struct inv_cursor *cursor;    /* to look at the next term; each use
+					 initializes it */
 	struct inv_redact_ends *ends; /* reset for each event */
 	const uint8_t *p;	      /* the next term to copy */
 	const uint8_t *end;

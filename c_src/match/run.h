@@ -38,7 +38,7 @@ struct inv_match_run {
 	uint64_t steps;
 	/* results */
 	bool matched;	 /* a clause has matched */
-	unsigned clause; /* number of that clause, from 0 */
+	unsigned clause; /* number of the clause that matched, from 0 */
 	/* The value of {message, Value}; the atom true if the clause has no
 	 * message; the atom false if no clause matched. */
 	inv_word result;

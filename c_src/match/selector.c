@@ -14,11 +14,11 @@ struct reader {
 	struct inv__selector c;
 	struct inv_selector *s;
 	const char *original;	       /* the text as the user wrote it */
-	struct inv__elixir translated; /* if the rest of the text, from `from'
-					* on, is in Elixir's notation: the same
-					* rest in Erlang's notation */
-	const char *from; /* the place in `original' at which this rest
-			   * begins */
+	struct inv__elixir translated; /* the part of the text that is in
+					* Elixir's notation, translated to
+					* Erlang's notation */
+	const char *from; /* where this part begins in `original'; the part
+			   * ends with the text */
 };
 
 static int fail(struct reader *r, const char *why)
@@ -528,8 +528,7 @@ static int target(struct reader *r)
 	return erlang_call(r);
 }
 
-/* Sets the module in which records such as #rec{} are searched to the
- * selector's module. */
+/* From now on, records such as #rec{} are searched in the selector's module. */
 static void home(struct reader *r)
 {
 	const inv_word *b = inv_box_of(r->s->module, INV_BOX_ATOM);
@@ -580,8 +579,8 @@ static int message(struct reader *r)
 		return 0;
 	}
 	r->c.text.err = err;
-	r->from = NULL; /* the error that is reported is the one in Erlang's
-			   notation, whose position needs no conversion */
+	r->from = NULL; /* report the error that was found in Erlang's notation:
+			   its position needs no conversion */
 	return r->c.text.rc ? INV_EINVAL : 0;
 }
 
@@ -632,9 +631,9 @@ int inv_selector_parse(struct inv_heap *h, const char *text,
 	rc = parse(&r);
 	if (!rc)
 		rc = r.c.text.rc;
-	/* An error was found in the translation, so its position is converted.
-	 * (An error found by the translator has the right position; r.c.elixir
-	 * is then false.) */
+	/* The parser has found an error in the translation: convert its
+	 * position. (If the translator has found the error, the position is
+	 * right already, and r.c.elixir is false.) */
 	if (rc == INV_EINVAL && r.from && r.c.elixir)
 		inv__elixir_locate(&r.translated, r.from, column(text, r.from),
 				   err);

@@ -44,8 +44,8 @@ struct inv_selector {
 	const char *system; /* only for INV_SELECT_SYSTEM: the tag of the system
 			     * monitor's event */
 	/* Atoms: the names of the module and the function of a call. '_' stands
-	 * for any name. If wild_module or wild_function is true, this name is a
-	 * wildcard (base/glob.h). */
+	 * for any name. If wild_module is true, the module is a wildcard
+	 * (base/glob.h); if wild_function is true, the function is one. */
 	inv_word module, function;
 	bool wild_module, wild_function;
 	int arity; /* -1: any */
@@ -76,8 +76,9 @@ int inv_selector_parse(struct inv_heap *h, const char *text,
 		       struct inv_selector *s, struct inv_err *err);
 
 /*
- * Makes a match spec as in match/event_match.h, which selects the same events
- * as the selector. Where the selector has a wildcard, the match spec has '_'.
+ * Makes a match spec for events (match/event_match.h) that selects the same
+ * events as the selector. Where the selector has a wildcard, the match spec has
+ * '_', because match specs have no wildcards.
  * Returns 0, INV_ETOOBIG, or INV_EINVAL if events lack the data that the
  * selector tests.
  */
@@ -85,10 +86,10 @@ int inv_selector_events(struct inv_heap *h, const struct inv_selector *s,
 			inv_word *spec, struct inv_err *err);
 
 /*
- * Makes the match spec that `inviso trace' sets, with its actions, and sets
- * *event to the kind of event for which this match spec is. Returns 0,
- * INV_ETOOBIG, or INV_EINVAL if there is no such match spec: if the selector is
- * not of calls, send or receive, or if it has the action count or time.
+ * Makes the match spec that `inviso trace' sets, with its actions. Sets *event
+ * to the kind of events for which it is. Returns 0, INV_ETOOBIG, or INV_EINVAL
+ * if there is no such match spec: the selector is not of calls, send or
+ * receive, or has the action count or time.
  */
 int inv_selector_spec(struct inv_heap *h, const struct inv_selector *s,
 		      inv_word *spec, enum inv_match_event *event,

@@ -348,10 +348,11 @@ static size_t field(struct inv__selector *c, const struct inv_record_def *r)
 	return 0;
 }
 
-/* Sets those fields of a record that the text does not give. If the text has
- * _ = Value, `others' is this value, and the fields get it. If not, they get _
- * in a pattern, and `undefined' in a guard. In a guard, the text must give each
- * field with a default value, because the default is not known here. */
+/* Sets those fields of a record that the text does not give. If the text has _
+ * = Value, `others' is this value, and the fields get it. Otherwise the fields
+ * get _ in a pattern, and `undefined' in a guard. But in a guard the text must
+ * give each field that has a default value, because the default is not known
+ * here. */
 static void other_fields(struct inv__selector *c,
 			 const struct inv_record_def *r, inv_word *w,
 			 inv_word others)
@@ -449,9 +450,9 @@ static inv_word hash(struct inv__selector *c)
 
 /* --- calls in guards ------------------------------------------------------ */
 
-/* Translates a call of a function that Elixir has and Erlang does not have. w
- * are the function's name and its n arguments. Returns 0 if it is not such a
- * function. */
+/* Translates a call of a function that exists in Elixir but not in Erlang. w
+ * are the function's name and its n arguments. Returns 0 for all other
+ * functions. */
 static inv_word elixir_call(struct inv__selector *c, const inv_word *w,
 			    size_t n)
 {

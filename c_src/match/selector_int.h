@@ -78,9 +78,10 @@ struct inv__elixir {
 int inv__elixir_translate(const char *text, unsigned first,
 			  struct inv__elixir *out, struct inv_err *err);
 void inv__elixir_release(struct inv__elixir *e);
-/* The message in *err begins with a character position in e->text. Replaces it
- * by the position in the selector: `original' is the text that was translated,
- * and `first' is its character position in the selector. */
+/* The message in *err begins with a character position in e->text. Replaces
+ * this position by the position in the selector. `original' is the text that
+ * was translated, and `first' is the character position of that text in the
+ * selector. */
 void inv__elixir_locate(const struct inv__elixir *e, const char *original,
 			unsigned first, struct inv_err *err);
 

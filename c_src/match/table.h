@@ -99,14 +99,13 @@ struct inv_match_fn_info {
 
 extern const struct inv_match_fn_info inv_match_fns[INV_MF_COUNT];
 
-/* Which of the VM's messages is given if an action has a wrong number of
- * arguments. */
+/* The VM's error message if an action has a wrong number of arguments. */
 enum inv_match_arity_text {
 	INV_MA_NONE_TAKEN, /* "called with arguments in" */
 	INV_MA_WRONG,	   /* "called with wrong number of arguments in" */
 };
 
-/* What an action needs of the event. */
+/* What the event must have or be for an action. */
 enum inv_match_need {
 	/* A traced process, because the action reads or changes the trace flags
 	 * or the token of the process. */

@@ -68,9 +68,9 @@ enum inv_match_atom {
 };
 
 /*
- * What a C function returns if the function of match specs that it computes
- * would raise an exception in Erlang. Its other results are 0 and negative
- * error codes.
+ * A result of C functions that compute functions of match specs: in Erlang, the
+ * function would raise an exception. The other results are 0 and negative error
+ * codes.
  */
 #define INV_EXCEPTION 1
 

@@ -5,9 +5,9 @@
 
 /*
  * All jumps go forward, so the verifier makes one pass in the order of the
- * code. A table has the jumps whose targets this pass has not reached yet, with
- * the height of the stack at each jump. At the target the height must be the
- * same.
+ * code. A table has the jumps whose targets were not reached yet, with the
+ * height of the stack at each jump. When the pass reaches a target, the stack
+ * must have the same height.
  */
 #define JUMPS 64
 
