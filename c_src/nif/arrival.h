@@ -63,8 +63,8 @@ static inline const struct inv_tracer_event *inv_arrival_whole(
 }
 
 /* Returns the time of the event. If the engine passes the event to several
- * tracers (te.time), the first one reads the clock and the others use its
- * result, so that all sessions see the same durations of calls. */
+ * tracers, the first tracer reads the clock and stores the time in *te.time for
+ * the others, so that all sessions see the same durations of calls. */
 static inline uint64_t inv_arrival_time(const struct inv_arrival *a)
 {
 	uint64_t *time = a->te.time;

@@ -20,7 +20,8 @@ static void leave_out(struct inv_slot *slot)
 	atomic_fetch_add_explicit(&slot->left_out, 1, memory_order_relaxed);
 }
 
-/* --- callbacks --------------------------------------------------------------- */
+/* --- callbacks
+ * --------------------------------------------------------------- */
 
 /* Reads {M, F, Arguments} or {M, F, Arity}, the content of a call or of its
  * end. */
@@ -55,8 +56,9 @@ static bool is_marked(const struct inv_tracer_event *te, ERL_NIF_TERM *value)
 	return true;
 }
 
-/* Makes *plain a copy of the event without the mark. Returns false if the match
- * spec wants the end of the call, but no event for the call itself. */
+/* Copies the event to *plain without its mark, and sets *event to the copy.
+ * Returns false if the match spec wants only the end of the call, and no event
+ * for the call itself. */
 static bool unmark(const struct inv_tracer_event **event,
 		   struct inv_tracer_event *plain, ERL_NIF_TERM value)
 {
@@ -174,7 +176,8 @@ bool INV_TRACER_HOLDS(uint64_t handle, ERL_NIF_TERM pid, bool held_elsewhere)
 	return atomic_load(&slot->holds) && inv_bound_holds(slot, handle, pid);
 }
 
-/* --- the session ------------------------------------------------------------- */
+/* --- the session
+ * ------------------------------------------------------------- */
 
 static struct inv_tracer *borrow(ErlNifEnv *env, ERL_NIF_TERM term)
 {
@@ -286,10 +289,10 @@ static ERL_NIF_TERM list_stopped(ErlNifEnv *env, struct inv_open_calls *o)
 }
 
 /*
- * Returns the list of the stopped functions. If it is empty, clears `holds', so
- * that callbacks need not look for held processes. A callback first stops a
- * function and then sets `holds'. So after this function has cleared `holds',
- * it checks again whether a function is stopped.
+ * Returns the list of the stopped functions. If the list is empty, clears
+ * `holds', so that callbacks need not look for held processes. A callback can
+ * stop a function at the same time: it first stops the function, and then sets
+ * `holds'. So the list is read again after `holds' was cleared.
  */
 static ERL_NIF_TERM settle(ErlNifEnv *env, struct inv_slot *slot,
 			   struct inv_open_calls *o)

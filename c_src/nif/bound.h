@@ -45,11 +45,11 @@ struct inv_bound_call {
 
 /*
  * If the event is a call whose end the VM will report, or the end of such a
- * call, counts it in the table of open calls. Call it in the thread of the
- * traced process. If the event has a mark, the event is copied to *plain
+ * call, counts it in the table of open calls. Call this function in the thread
+ * of the traced process. If the event has a mark, it is copied to *plain
  * without the mark, and *event then points to the copy. If the event's function
- * is in the table of open calls, sets *call; otherwise the result is
- * INV_BOUND_RECORD, and *call does not change. For INV_TAG_CALL, *event must
+ * is in the table of open calls, sets *call; otherwise returns
+ * INV_BOUND_RECORD, and does not change *call. For INV_TAG_CALL, *event must
  * have the fields that the VM passes in a map (nif/arrival.h); for other tags
  * these fields are not read.
  */
@@ -62,14 +62,14 @@ enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
  * If a filter wants a call, the end of the call is recorded, too. After each
  * INV_BOUND_BEGINS or INV_BOUND_HOLDS, call inv_bound_want with the filter's
  * result for the call. inv_bound_wanted returns this result for the process's
- * innermost open call, or false if no call is open. Call it before
- * inv_bound_count, which removes the call if the event ends it.
+ * innermost open call, or false if no call is open. If an event can end this
+ * call, call inv_bound_wanted before inv_bound_count, which removes the call.
  */
 void inv_bound_want(struct inv_tracer *t, ERL_NIF_TERM pid, bool wanted);
 bool inv_bound_wanted(struct inv_tracer *t, ERL_NIF_TERM pid);
 
-/* Returns true if the process is held; then also counts a call as left out.
- * The tracer with this handle may be closed. */
+/* Returns true if the process is held, and then counts a call as left out. This
+ * is safe even if the tracer with this handle is closed. */
 bool inv_bound_holds(struct inv_slot *slot, uint64_t handle, ERL_NIF_TERM pid);
 
 /* For inviso's engine (c_src/engine); the library exports it by name. */

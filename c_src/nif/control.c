@@ -45,8 +45,8 @@ static struct inv_tracer *borrow(ErlNifEnv *env, ERL_NIF_TERM term)
 	return inv_tracer_borrow(handle);
 }
 
-/* Like borrow, but `delivers' says whether the tracer must be one that delivers
- * (true) or one that does not (false). Returns NULL for a tracer of the other
+/* Like borrow, but only for a tracer that delivers (if `delivers' is true) or
+ * only for one that does not (false). Returns NULL for a tracer of the other
  * kind. */
 static struct inv_tracer *borrow_kind(ErlNifEnv *env, ERL_NIF_TERM term,
 				      bool delivers)
@@ -114,7 +114,8 @@ out:
 	return result;
 }
 
-/* Replaces the socket on which a spooler gets the memory's descriptor. */
+/* Replaces the socket through which a spooler gets the descriptor of the
+ * tracer's memory (nif/fd_pass.h). */
 ERL_NIF_TERM inv_control_offer(ErlNifEnv *env, int argc,
 			       const ERL_NIF_TERM argv[])
 {

@@ -29,8 +29,8 @@ struct inv_counts {
 };
 
 /* Sums up the counters of t. The counters are in shared memory, where another
- * program can falsify them. The pointers to the counters are not in shared
- * memory. */
+ * program can falsify them. It cannot falsify the pointers to the counters,
+ * which are in the VM's own memory. */
 void inv_counts_read(struct inv_tracer *t, struct inv_counts *counts);
 
 #endif

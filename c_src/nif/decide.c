@@ -19,18 +19,18 @@
 #include "vm/pages.h"
 
 /* The arguments of a call are first written with a budget of ARGS_BYTES. In
- * kept terms, a word counts as one byte of the budget but takes nine, so the
- * arguments may need more than the ROOM_BYTES of the thread's buffer. Then they
- * are written again with a budget of FEW_BYTES, for which the buffer always
- * suffices. */
+ * kept terms (nif/kept.h), an atom or pid counts as one byte of the budget but
+ * takes nine bytes. So the arguments may need more than the ROOM_BYTES of the
+ * thread's buffer. Then they are written again with a budget of FEW_BYTES, for
+ * which the buffer always suffices. */
 #define ARGS_BYTES (64u * 1024)
 #define ROOM_BYTES (128u * 1024)
 #define FEW_BYTES (8u * 1024)
 
 #define RULES 32u
 
-/* Bits in `marks' of a kept call. The bits from MARK_BITS on are the number of
- * redacted values. */
+/* Bits in the field `marks' of a kept call. The bits from MARK_BITS on are the
+ * number of redacted values. */
 enum mark {
 	WANTED = INV_KEPT_COUNTED, /* RULED, and the filter wants the call */
 	RULED = 1u << 1,	   /* rules apply to the call */
@@ -54,13 +54,13 @@ struct counter {
 	_Atomic uint64_t unkept;
 	_Atomic uint64_t unended;
 	_Atomic uint64_t without_args;
-	bool large; /* the arguments of the thread's last kept call did not fit
-		       into the call's own block */
-	bool seen;  /* the thread has been outside of the tracer's callbacks
-		      after mark() took entries */
+	bool large; /* the arguments of the last call that the thread kept did
+		       not fit into the call's own block */
+	bool seen;  /* since mark() took entries, the thread was outside of the
+		      tracer's callbacks at least once */
 };
 
-/* How many entries of dead processes a sweep takes at a time. */
+/* How many entries of dead processes mark() takes at a time. */
 #define SWEPT_MAX 256u
 
 struct inv_decide {
@@ -122,9 +122,9 @@ void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
 		const struct counter *c = &d->counters[i];
 
 		/* A call is counted first in `kept' and later in `ended',
-		 * perhaps by another thread. So if all `ended' are read before
-		 * all `kept', the sum of `kept' is not less than the sum of
-		 * `ended'. */
+		 * perhaps by another thread. This loop reads all `ended' before
+		 * the next loop reads all `kept', so the sum of `kept' is not
+		 * less than the sum of `ended'. */
 		ended += atomic_load(&c->ended);
 		counts->forgotten += atomic_load(&c->forgotten);
 		counts->unkept += atomic_load(&c->unkept);
@@ -136,7 +136,8 @@ void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
 	counts->open = kept > ended ? kept - ended : 0;
 }
 
-/* --- a call begins ----------------------------------------------------------- */
+/* --- a call begins
+ * ----------------------------------------------------------- */
 
 static void init_encoder(struct inv_encoder *e, const struct inv_tracer *t,
 			 ErlNifEnv *env, uint8_t *p, uint32_t room,
@@ -302,9 +303,9 @@ void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 {
 	if (of->function == INV_BOUND_UNKNOWN)
 		return;
-	/* The event may be the end of a call that was not kept, because the
-	 * function was already stopped. So the end is not matched with a kept
-	 * call. */
+	/* If the function was already stopped when the call began, the call was
+	 * not kept. So the end of a call must not be matched with a kept call
+	 * here. */
 	if (tag != INV_TAG_CALL)
 		inv_decide_held(t, thread, te->tracee);
 	else if (inv_open_function_reported(
@@ -312,7 +313,8 @@ void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 		(void)inv_decide_begin(t, thread, te, of, now, false);
 }
 
-/* --- a call ends ------------------------------------------------------------- */
+/* --- a call ends
+ * ------------------------------------------------------------- */
 
 /* Returns true if the term is `error' or a tuple whose first element is
  * `error'. */
@@ -399,7 +401,7 @@ enum inv_verdict inv_decide_end(struct inv_tracer *t, struct inv_thread *thread,
 			     &call, &lost);
 	lose(d, thread->index, lost);
 	/* The call was not kept, or was removed before it ended. In both cases
-	 * it was counted at that time, so do not count it here. */
+	 * it is already counted, so do not count it again. */
 	if (inv_unlikely(found != INV_KEPT_FOUND))
 		return is_ruled(d, t, ev->function) ? INV_VERDICT_FORGET :
 						      INV_VERDICT_RECORD;
@@ -455,7 +457,8 @@ void inv_decide_exited(struct inv_tracer *t, uint32_t thread, uint64_t process,
 	lose(t->decide, thread, n);
 }
 
-/* --- the record -------------------------------------------------------------- */
+/* --- the record
+ * -------------------------------------------------------------- */
 
 bool inv_decide_put(struct inv_encoder *e, const struct inv_whole *w,
 		    ERL_NIF_TERM tracee)
@@ -480,7 +483,8 @@ bool inv_decide_put(struct inv_encoder *e, const struct inv_whole *w,
 	return true;
 }
 
-/* --- NIFs -------------------------------------------------------------------- */
+/* --- NIFs
+ * -------------------------------------------------------------------- */
 
 /* Reads a rule, {MinNs | none, Failed}. */
 static bool get_rule(ErlNifEnv *env, ERL_NIF_TERM term, struct rule *r)
@@ -606,9 +610,9 @@ static bool is_dead(void *arg, uint64_t process)
  * millisecond at most. */
 #define ENTRIES_A_CALL 8192u
 
-/* Frees the entries that mark() took, if each thread has been outside of the
- * tracer's callbacks since then. Otherwise a later call of the NIF tries
- * again. */
+/* Frees the entries that mark() took, if each thread was outside of the
+ * tracer's callbacks at least once since then. Otherwise a later call of the
+ * NIF tries again. */
 static void reap(struct inv_tracer *t, uint32_t thread)
 {
 	struct inv_decide *d = t->decide;

@@ -11,10 +11,10 @@
 #include "nif/encode.h"
 
 /*
- * Rules that pick slow calls, and calls that failed. A function can have rules;
- * of its calls, only those that a rule picks are recorded. That is decided when
- * the call ends. Until then, the tracer keeps the call's arguments (vm/kept.h,
- * nif/kept.h).
+ * Rules that pick slow calls, and calls that failed. If a function has rules,
+ * only those of its calls are recorded that a rule picks. The rule is applied
+ * when the call ends. Until then, the tracer keeps the call's arguments
+ * (vm/kept.h, nif/kept.h).
  *
  * 	event		 what the tracer does
  * 	call		 keeps the arguments and the time
@@ -91,8 +91,9 @@ bool inv_decide_endless(struct inv_tracer *t, uint32_t thread,
  * Call it for an event for which inv_bound_count returned INV_BOUND_LEAVE_OUT.
  * If the event is a call whose end will be recorded, the tracer keeps the call
  * nevertheless, so that its end is not taken for the end of another call. If
- * the event is the end of a call, the called function is stopped: ends of its
- * calls are not recorded any more. Then does the same as inv_decide_held.
+ * the event is the end of a call, the called function is stopped, which means
+ * that ends of its calls are not recorded any more. For such an end, also does
+ * what inv_decide_held does.
  */
 void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 			 const struct inv_tracer_event *te, enum inv_tag tag,
@@ -106,8 +107,8 @@ void inv_decide_held(struct inv_tracer *t, uint32_t thread, uint64_t process);
 enum inv_verdict {
 	INV_VERDICT_FORGET,
 	INV_VERDICT_RECORD, /* record the event without *w */
-	INV_VERDICT_WHOLE,  /* record the event with *w. After inv_decide_end,
-			     * inv_decide_done must follow */
+	INV_VERDICT_WHOLE,  /* record the event with *w. If inv_decide_end has
+			     * returned this, call inv_decide_done next */
 };
 
 /* An event that ends a call. */

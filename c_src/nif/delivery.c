@@ -106,8 +106,8 @@ static ERL_NIF_TERM timestamp(ErlNifEnv *env, ERL_NIF_TERM kind)
 }
 
 /*
- * Collects the elements of the message that te becomes, without the timestamp.
- * Returns their number.
+ * Collects the elements of the message for the event te, without the timestamp.
+ * Returns the number of the elements.
  */
 static unsigned elements(const struct inv_tracer_event *te,
 			 ERL_NIF_TERM element[ELEMENTS_MAX])
@@ -177,13 +177,13 @@ void inv_delivery_event(struct inv_delivery *d, uint32_t thread,
 	uint64_t bytes;
 	unsigned n;
 
-	/* The receiver gets no events about itself, as a tracer process of the
-	 * VM does not. */
+	/* The receiver gets no events about itself. The VM does not send such
+	 * events to a tracer process either. */
 	if (te->tracee == enif_make_pid(env, &d->receiver))
 		return;
 	/*
-	 * Release: a thread that reads this count also sees the counts of the
-	 * events that this thread dropped before.
+	 * Release: a thread that reads this count also sees the counts of
+	 * dropped events that were written before it.
 	 */
 	atomic_store_explicit(
 		produced,

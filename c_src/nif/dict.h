@@ -15,8 +15,8 @@
  * The dictionary is a table with one entry for each hash. If two keys have the
  * same hash, the later key replaces the earlier one. If the earlier key occurs
  * again, it is defined again, under another number, which only costs bytes.
- * Each packet starts with an empty table; emptying it is cheap compared with
- * recording the packet's events.
+ * Each packet starts with an empty table. To empty the table takes little time,
+ * compared with the time for recording the packet's events.
  */
 #define INV_DICT_SLOTS 1024u
 

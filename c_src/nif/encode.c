@@ -27,8 +27,9 @@
 
 /*
  * For each list cell that the encoder may visit, the redaction rules may visit
- * this many cells. In a term that is not cut, the rules need fewer visits. They
- * need the most visits, three for each cell, for a list in a pair in a list.
+ * this many cells. In a term that is not cut, the rules need fewer visits: at
+ * most three for each cell. (They visit a cell three times if it belongs to a
+ * list inside a pair inside a list.)
  */
 #define CHECKS_OF_LOOK 4u
 
@@ -79,8 +80,8 @@ bool inv_encode_tuple(struct inv_encoder *e, uint32_t arity)
 
 bool inv_encode_hole(struct inv_encoder *e)
 {
-	bool was = e->cut; /* e->cut must not change: this HOLE is not written
-			      because the term was too large */
+	bool was = e->cut; /* e->cut must not change: it is only for terms that
+			      are too large, and this HOLE has another reason */
 	bool ok = inv_scalar_missing(e, INV_T_HOLE, INV_CUT_OTHER, 0);
 
 	e->cut = was;
@@ -137,8 +138,8 @@ static INV_COLD bool put_hole_list(struct inv_encoder *e, ERL_NIF_TERM list)
 
 /*
  * Writes the head of a string, and moves the string's n bytes behind the head.
- * They are already in the packet, at `bytes' above p. `rest' is the part of the
- * list that did not fit into the budget, or 0.
+ * The n bytes are already in the packet, at the address `bytes' above p. `rest'
+ * is the part of the list that did not fit into the budget, or 0.
  */
 static bool finish_string(struct inv_encoder *e, const uint8_t *bytes,
 			  uint32_t n, ERL_NIF_TERM rest)
@@ -193,8 +194,8 @@ static bool try_string(struct inv_encoder *e, ERL_NIF_TERM list,
 	*is_string = true;
 	return finish_string(e, start, n, 0);
 
-no_string: /* The visited cells are subtracted, so that the lists inside this
-	      list may visit fewer cells. */
+no_string: /* The encoder has visited n cells, so it may visit fewer cells of
+	      the lists inside this list. */
 	e->looks -= n;
 	return true;
 }

@@ -62,7 +62,8 @@ struct inv_encoder {
 	uint32_t checks;      /* how many list cells and map pairs redaction may
 				 still visit */
 	bool cut;	      /* a CUT or HOLE was written */
-	uint32_t kept_node;   /* kept terms: the last node that was written */
+	uint32_t kept_node;   /* for kept terms (nif/kept.h): the node whose
+				 definition was written last */
 	struct inv_redaction *redaction; /* rules (nif/redact.h); NULL: none */
 	uint32_t redacted;		 /* how many marks were written */
 	bool in_result;	   /* the encoder is writing the result of a match spec,

@@ -45,9 +45,8 @@ static inline bool is_in_use(ErlNifEnv *env, struct inv_slot *slot,
 }
 
 /*
- * The result of enabled/3 if the handle is not that of a tracer in use: it is a
- * start handle (nif/starts.h), or the handle of a tracer that is closed or has
- * reached a limit.
+ * Returns the result of enabled/3 for a start handle (nif/starts.h), and for
+ * the handle of a tracer that is closed or has reached a limit.
  */
 static INV_COLD ERL_NIF_TERM enabled_otherwise(ErlNifEnv *env, uint64_t handle,
 					       const ERL_NIF_TERM argv[])
@@ -63,14 +62,14 @@ static INV_COLD ERL_NIF_TERM enabled_otherwise(ErlNifEnv *env, uint64_t handle,
 			       inv_am_trace :
 			       inv_am_discard;
 	/*
-	 * If the result were discard, the VM would not advance the serial of
+	 * If the result were `discard', the VM would not advance the serial of
 	 * the token, so several messages would have the same serial.
 	 */
 	if (argv[0] == inv_am_seq_trace)
 		return inv_am_trace;
 	/*
-	 * Only for trace_status may the result be remove. For other tags, some
-	 * places in the VM treat remove as an error.
+	 * The result may be `remove' only for the tag trace_status. For other
+	 * tags, some places in the VM treat `remove' as an error.
 	 */
 	return argv[0] == inv_am_trace_status && inv_retire_settled() ?
 		       inv_am_remove :
@@ -157,7 +156,8 @@ static enum inv_outcome take(struct inv_tracer *t, struct inv_thread *thread,
 	return bound == INV_BOUND_HOLDS ? INV_HELD : INV_TAKEN;
 }
 
-/* Returns true if the handle is a start handle of the slot's tracer. */
+/* Returns true if the handle is a start handle (nif/starts.h) of the slot's
+ * tracer. */
 static bool is_start(const struct inv_slot *slot, uint64_t handle)
 {
 	return handle & INV_HANDLE_STARTS &&

@@ -201,9 +201,9 @@ enum inv_wanted inv_event_filter_run(const struct inv_event_filter *f,
 	r.arg = (void *)(uintptr_t)w;
 	r.tcw = 0;
 	inv_vm_use(&r, &f->prog, f->rooms + thread * f->room);
-	/* If the event has a match spec's result, that is its last element.
-	 * The user may have written the filter for events with this element or
-	 * without it, so both are tried. */
+	/* If the match spec of the traced function has a result, it is the last
+	 * element of the event. The user may have written the filter for events
+	 * with this element or without it, so both are tried. */
 	if (w->has_result)
 		without = run(&r, w, w->n - 1);
 	if (without == INV_WANTED_YES)

@@ -11,7 +11,7 @@ static const struct inv_event_filter *hold(struct inv_tracer *t,
 	const struct inv_event_filter *f = atomic_load(&t->filter);
 	const struct inv_event_filter *was;
 
-	do { /* again if the filter was exchanged before it was published */
+	do { /* repeat if the filter was exchanged before it was published */
 		was = f;
 		inv_thread_hold(thread, was);
 		f = atomic_load_explicit(&t->filter, memory_order_acquire);

@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 /*
- * The processes of this node that a thread has recorded for the first time. The
- * namer takes them from the queue, and writes their names into the log. Only
- * this thread adds to the queue. Only one Erlang process at a time takes from
- * it.
+ * A queue of the processes of this node that a thread has recorded for the
+ * first time. The namer takes them from the queue, and writes their names into
+ * the log. Only this thread adds to the queue. Only one Erlang process at a
+ * time takes from it.
  *
- * `seen' has the processes that were added, one for each hash. If another
- * process has overwritten a process's entry in `seen', the process is added
- * again. If the queue is full, a process is not added now, but when a later
- * packet defines it.
+ * `seen' is a hash table of the processes that were added. A process overwrites
+ * an earlier process with the same hash. If the earlier process occurs again,
+ * it is added again. If the queue is full, a process is not added now, but when
+ * a later packet defines it.
  */
 #define INV_FRESH_SEEN 1024u
 #define INV_FRESH_QUEUE 256u

@@ -11,10 +11,10 @@
  * outside the VM, even in other containers, that the VM is alive. So a spooler
  * removes the VM's directory (its `place') only after the VM has ended.
  *
- * Adds a line "locked" to the file, or a line "nolock" if the file cannot be
- * locked; then the result is false. If this VM has locked the file already,
- * only returns true. Only the guard (inviso_guard.erl) calls it. It runs on a
- * dirty scheduler.
+ * Adds a line "locked" to the file and returns true. If the file cannot be
+ * locked, adds a line "nolock" and returns false. If this VM has locked the
+ * file already, only returns true. Only the guard (inviso_guard.erl) calls
+ * nif_hold. It runs on a dirty scheduler.
  */
 ERL_NIF_TERM inv_hold(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]);
 

@@ -11,9 +11,9 @@
 /*
  * The layout of a pid's word changes between releases, but its printed form
  * does not. So pids, ports and references are read from their printed form, and
- * funs are written in their printed form. A printed form has a bounded length:
- * the longest is that of a fun, with two atoms of 255 characters, each of which
- * can be escaped in ten bytes.
+ * funs are written in their printed form. The length of a printed form is
+ * bounded: the longest is that of a fun with two atoms of 255 characters, if
+ * each character is printed as an escape sequence of ten bytes.
  */
 #define PRINTED_MAX 5400
 
@@ -249,9 +249,9 @@ static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
 	if (!enif_term_to_binary(env, term, &bin))
 		return false;
 	end = bin.data + bin.size;
-	/* The external format begins with 131 and the tag. Then follows the
-	 * atom with the node's name. In a reference, which has the tag 90, the
-	 * number of words (u16) is in front of the atom. */
+	/* The external format begins with 131 and the tag. The atom with the
+	 * node's name follows. In a reference (tag 90), the number of words
+	 * (u16) is in front of the atom. */
 	is_ref = bin.size > 4 && bin.data[1] == 90;
 	if (bin.size > 4)
 		after = name_read(&name, bin.data + (is_ref ? 4 : 2), end);

@@ -6,8 +6,8 @@
 
 /*
  * A lease is the thread's part of the limit. If an event has more bytes than
- * the lease has left, the missing bytes are taken from the bytes that no thread
- * has leased. Otherwise they would not be counted.
+ * the lease has left, the rest of its bytes is taken from those that no thread
+ * has leased. Otherwise the rest would not be counted.
  */
 void inv_limits_bytes(struct inv_tracer *t, struct inv_lane *lane,
 		      uint32_t bytes)

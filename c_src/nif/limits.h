@@ -11,12 +11,12 @@
 /*
  * The limits of a tracer. Each thread takes some events and bytes of a limit in
  * advance, as a lease, so that the threads seldom write the shared counters.
- * When a limit is reached, enabled/3 returns remove, and later events are
+ * When a limit is reached, enabled/3 returns `remove', and later events are
  * counted as lost.
  */
 
-/* Call it when the limit `why' is reached: enabled/3 returns remove from then
- * on. */
+/* Call it when the limit `why' is reached. From then on enabled/3 returns
+ * `remove'. */
 void inv_limits_spend(struct inv_tracer *t, enum inv_limit why);
 
 /* Takes one event from the thread's leases. Returns false if a limit of the

@@ -68,9 +68,9 @@ struct inv_vm_run {
 
 /*
  * inv_vm_room returns how many bytes of memory a run of the program needs for
- * its stack and variables. They are too large for the stack of a thread of the
+ * its stack and variables, which are too large for the stack of a thread of the
  * VM. inv_vm_use makes r use the memory at `room'. Two runs at the same time
- * need two such memories.
+ * must not use the same memory.
  */
 size_t inv_vm_room(const struct inv_match_prog *p);
 void inv_vm_use(struct inv_vm_run *r, const struct inv_match_prog *p,

@@ -61,7 +61,7 @@ static void touch(const struct inv_memory *m)
 
 	if (madvise(m->map, m->len, MADV_POPULATE_WRITE) == 0)
 		return;
-	/* Linux has MADV_POPULATE_WRITE only from 5.14 on. */
+	/* Linux before 5.14 does not have MADV_POPULATE_WRITE. */
 	for (uint64_t i = 0; i < m->len; i += page)
 		p[i] = 0;
 }

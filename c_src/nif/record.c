@@ -49,7 +49,7 @@ static bool write_event(struct inv_tracer *t, struct inv_lane *lane,
 	struct inv_producer *p = &lane->producer;
 	struct inv_encoder e;
 
-	/* No event is committed in the packet, so the dictionary can only have
+	/* If no event is committed in the packet, the dictionary can only have
 	 * definitions of an earlier packet, or of an event that did not fit. */
 	if (inv_unlikely(p->n == 0))
 		inv_packet_dict_clear(&lane->dict);

@@ -293,10 +293,10 @@ bool inv_redact_mfa(struct inv_encoder *e, ERL_NIF_TERM module,
 	return inv_redact_calls(r, name, arity, call);
 }
 
-/* Returns true if the rules may apply to {M, F, Third}, where Third is an arity
- * or a list of arguments, and sets *arity. If the rules may visit no more
- * cells, so that the list's length is not known, sets *all: all arguments are
- * then to be redacted. */
+/* Returns true, and sets *arity, if the rules may apply to {M, F, Third}, where
+ * Third is an arity or a list of arguments. Sets *all to true if the length of
+ * the list is not known, because the rules may visit no more cells. The caller
+ * must then redact all arguments. */
 static bool get_arity(struct inv_encoder *e, const ERL_NIF_TERM *mfa,
 		      uint32_t *arity, bool *all)
 {
@@ -345,8 +345,9 @@ bool inv_redact_function(struct inv_encoder *e, ERL_NIF_TERM mfa,
 #define STACK_MAX 16
 
 /* Returns true if the term is a stack trace, [{M,F,Arity or Args,Location},
- * ...], with a function that has a rule. Then terms beside the stack trace,
- * such as the reason of the exception, can contain values of the function. */
+ * ...], with a function that has a rule, or if the rules may visit no more
+ * cells. Then terms beside the stack trace, such as the reason of the
+ * exception, can contain values of the function. */
 static bool is_ruled_stack(struct inv_encoder *e, ERL_NIF_TERM list)
 {
 	struct inv_redact_call call;
@@ -550,9 +551,10 @@ static bool is_place(const struct inv_encoder *e, ERL_NIF_TERM list)
 	       is_one_of(&places, pair[0]);
 }
 
-/* Returns how many elements at the start of a tuple are not redacted. These are
- * module, function and arity if the tuple is an entry of a stack trace, and
- * otherwise the tag. */
+/* Returns how many elements at the start of a tuple are not redacted. If the
+ * tuple is an entry of a stack trace, these are the module, the function and
+ * the arity, but not a list of arguments. Otherwise it is the first element if
+ * it is an atom, the tag. */
 static uint32_t tags(const struct inv_encoder *e, const ERL_NIF_TERM *t,
 		     uint32_t arity)
 {

@@ -9,9 +9,10 @@
 
 /*
  * The redaction rules of a tracer, and a cache that tells for an atom whether a
- * rule matches it. With the cache, a rule with a wildcard costs one look-up for
- * a key that is an atom. All threads use the cache without a lock: an entry is
- * one word, an atom with its result, and each thread stores correct entries.
+ * rule matches it. With the cache, even a rule with a wildcard costs only one
+ * look-up for a key that is an atom. All threads use the cache without a lock:
+ * an entry is one word, with an atom and the result for this atom, and each
+ * thread stores correct entries.
  */
 #define INV_REDACTION_ATOMS 1024u
 
@@ -78,13 +79,13 @@ bool inv_redact_map(struct inv_encoder *e, ERL_NIF_TERM map);
 bool inv_redact_has_stack(struct inv_encoder *e, ERL_NIF_TERM term);
 
 /*
- * Functions such as proc_lib:init_p/5 and gen:init_it/7 get the arguments of
- * another function among their own. Returns true if the term seems to be such
- * arguments, and a rule redacts them. There are two cases: the term is a list
- * after a module and a function; or the term is no atom and follows a module,
- * and the rule is for the argument of the module's init/1. before[1] is the
- * element in front of the term, and before[0] the one in front of before[1]; 0:
- * no element.
+ * Some functions, such as proc_lib:init_p/5 and gen:init_it/7, have as one of
+ * their arguments the arguments of another function. Returns true if the term
+ * seems to be such arguments, and a rule redacts them. There are two cases.
+ * First: the term is a list, and a module and a function are in front of it.
+ * Second: the term is no atom, a module is in front of it, and the rule is for
+ * the argument of the module's init/1. before[1] is the element in front of the
+ * term, and before[0] is the element in front of before[1]; 0: no element.
  */
 bool inv_redact_is_passed(struct inv_encoder *e, const ERL_NIF_TERM before[2],
 			  ERL_NIF_TERM term);

@@ -10,8 +10,8 @@ static bool crashes;
 static _Atomic unsigned gone;
 
 /*
- * The number in `gone' when this thread was last settled: how many tracers were
- * retired by then. thread.h explains the TLS model.
+ * The value of `gone' (how many tracers were retired) when this thread was last
+ * settled. thread.h explains the TLS model.
  */
 static __thread unsigned settled __attribute__((tls_model("initial-exec")));
 

@@ -107,9 +107,9 @@ static struct inv_starters *starters(struct inv_tracer *t)
 	return atomic_load_explicit(&t->starters, memory_order_acquire);
 }
 
-/* Returns true if the process has too many frames of start calls that have not
- * ended. Its calls are then left out until the session has set patterns that do
- * not ask for ends. */
+/* Returns true if the process has too many start calls that have not ended
+ * (vm/starters.h). Its calls are then left out until the session has set
+ * patterns that do not ask for the ends of calls. */
 static bool too_deep(struct inv_starts *s, const struct inv_starters *o,
 		     ERL_NIF_TERM process)
 {
@@ -121,9 +121,9 @@ static bool too_deep(struct inv_starts *s, const struct inv_starters *o,
 	return true;
 }
 
-/* When this function is called, *may says whether the call may begin a request.
- * Sets *may to false if the process has too many start calls that have not
- * ended. Returns true if the VM is to run the match spec. */
+/* Returns true if the VM is to run the match spec of a start call. *may is true
+ * if the call may begin a request. Sets *may to false if the process has too
+ * many start calls that have not ended. */
 static bool look(struct inv_thread *thread, struct inv_slot *slot,
 		 uint64_t handle, ERL_NIF_TERM process, bool *may)
 {
@@ -140,9 +140,9 @@ static bool look(struct inv_thread *thread, struct inv_slot *slot,
 			add(&s->beyond);
 		*may = run = false;
 	} else if (o && !run) {
-		/* If the process has a stale token, the match spec must run
-		 * nevertheless: the event shows that the process leaves the
-		 * request of this token (take_start). */
+		/* If the process still has the token of an earlier request, the
+		 * match spec must run nevertheless: its event shows that the
+		 * process no longer takes part in that request (take_start). */
 		run = inv_starters_done(o, process);
 	}
 	inv_thread_leave(thread);
@@ -233,8 +233,8 @@ static bool take_start(struct inv_starts *s, struct inv_starters *o,
 	bool holds = holds_ours(s, te->env, e[1]);
 	bool done = o && inv_starters_done(o, te->tracee);
 
-	/* The call or message belongs to the request whose token the process
-	 * has. */
+	/* In this case the call or message belongs to the request whose token
+	 * the process has. */
 	if (holds && !done) {
 		if (o)
 			inv_starters_go_on(o, te->tracee);
@@ -319,10 +319,11 @@ bool inv_starts_is_ours(struct inv_starts *s, const struct inv_tracer_event *te)
 	return false;
 }
 
-/* --- NIFs ------------------------------------------------------------------ */
+/* --- NIFs
+ * ------------------------------------------------------------------ */
 
-/* Gives the tracer its table of starters, if it has none. Returns false if
- * there is no memory. */
+/* Gives the tracer its table of processes (vm/starters.h), if it has none.
+ * Returns false if there is no memory. */
 static bool make_table(struct inv_tracer *t, ErlNifUInt64 processes)
 {
 	struct inv_starters *o;

@@ -12,11 +12,11 @@
  * Requests (sequential traces) that begin with an event of a tracer.
  *
  * A call or a sent message begins a request if its match spec sets the token of
- * the process. It is then a start call or a start message. The session sets
- * such a match spec with a second handle of the same tracer, the start handle.
- * The events of this handle have the value {'$inviso_seq', Token} or
- * {'$inviso_seq', Token, Label}. Token is the token that the process held
- * before the event, or [].
+ * the process. Such a call is a start call, and such a message is a start
+ * message. The session sets such a match spec with a second handle of the same
+ * tracer, the start handle. The events of this handle have the value
+ * {'$inviso_seq', Token} or {'$inviso_seq', Token, Label}. Token is the token
+ * that the process held before the event, or [].
  *
  * The VM also reports the end of each start call. These ends are not recorded.
  * They show whether a later start call of the process begins another request,
@@ -33,8 +33,8 @@
  * request is counted, and its first event recorded, only when the match spec
  * has matched. A request beyond the limit is only counted.
  *
- * The tracer records the seq_trace events of tokens with its own label. Those
- * of tokens with another label are only counted.
+ * The tracer records the seq_trace events whose token has the tracer's own
+ * label. Events whose token has another label are only counted.
  */
 struct inv_slot;
 struct inv_tracer;
@@ -45,7 +45,8 @@ struct inv_tracer;
 /* Which patterns the session is to set on the functions of start calls. */
 enum inv_starts_mode {
 	INV_STARTS_PLAIN, /* patterns that do not ask for the ends of calls. The
-			   * tracer then does not notice stale tokens */
+			   * tracer then does not notice if a process still
+			   * has the token of an earlier request */
 	INV_STARTS_ENDS,  /* patterns that ask for the ends of calls, too */
 	/* The same patterns as for INV_STARTS_PLAIN, because a process has too
 	 * many start calls that have not ended. Requests may still begin. */
@@ -78,10 +79,10 @@ struct inv_starts {
 void inv_starts_clear(struct inv_starts *s);
 
 /*
- * Returns true if the VM is to run the match spec of a start call; enabled/3
- * returns this to the VM. The calling thread also stores whether the call may
- * begin a request, for inv_starts_take: if another session wants the call, the
- * VM runs the match spec in any case.
+ * Returns true if the VM is to run the match spec of a start call. enabled/3
+ * returns this decision to the VM. But if another session wants the call, the
+ * VM runs the match spec in any case. So the thread also stores, for
+ * inv_starts_take, whether the call may begin a request.
  */
 bool inv_starts_ask(uint64_t handle, ERL_NIF_TERM process);
 

@@ -13,7 +13,8 @@
 #include "nif/value_key.h"
 #include "vm/tally.h"
 
-/* --- callbacks --------------------------------------------------------------- */
+/* --- callbacks
+ * --------------------------------------------------------------- */
 
 /* Makes the key of a function, {M, F, Arguments} or {M, F, Arity}. */
 static inline bool get_function(ErlNifEnv *env, ERL_NIF_TERM term,
@@ -65,9 +66,9 @@ static inline bool get_key(const struct inv_tally *tally, struct inv_arrival *a,
 	return true;
 }
 
-/* Returns true if the words of the key stay valid after the event: they are
- * immediates. In events of the VM they always are; but other callers of the
- * callback can pass other terms. */
+/* Returns true if the words of the key stay valid after the event, because they
+ * are immediate terms. In events of the VM they always are, but other callers
+ * of the callback can pass other terms. */
 static bool is_lasting(ErlNifEnv *env, const struct inv_tally_key *key)
 {
 	ErlNifPid pid;
@@ -96,8 +97,8 @@ INV_COLD struct inv_tally_cell *inv_tally_first(struct inv_tracer *t,
 
 	if (is_lasting(env, key))
 		c = inv_tally_claim(&tally->parts[part], key);
-	/* The tracer's process inviso_names will write the name of this process
-	 * into the log. */
+	/* The namer (inviso_names.erl) will write the name of this process into
+	 * the log. */
 	if (c && key->kind == INV_COUNT_PROCESS && part < t->n_lanes &&
 	    enif_get_local_pid(env, key->word, &pid))
 		inv_fresh_add(&t->lanes[part].fresh, key->word, &pid);
@@ -165,7 +166,8 @@ bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
 	return true;
 }
 
-/* --- NIFs -------------------------------------------------------------------- */
+/* --- NIFs
+ * -------------------------------------------------------------------- */
 
 static bool has_values(uint32_t by)
 {
@@ -255,9 +257,10 @@ static ERL_NIF_TERM make_note(ErlNifEnv *env, const struct inv_tracer *t,
 }
 
 /*
- * How many cells and parts one call of the NIF may look at, so that it takes
- * about a millisecond at most. For a row, the reader looks the key up in the
- * part of each thread; an empty cell takes almost no time.
+ * Two bounds for one call of the NIF, so that it takes about a millisecond at
+ * most: how many cells it may look at (an empty cell takes almost no time), and
+ * how many times it may look up a key. For each row, it looks up the key in the
+ * part of each thread.
  */
 #define CELLS_A_CALL (4 * INV_TALLY_CELLS)
 #define LOOK_UPS_A_CALL 4096u

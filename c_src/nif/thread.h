@@ -85,10 +85,10 @@ static inline void inv_thread_leave(struct inv_thread *t)
 
 /*
  * Hazard pointer, for an object that can be exchanged while a tracer is open. A
- * thread publishes the pointer, then reads it again.  The process that
- * exchanges the object stores the new pointer, makes the barrier, and frees the
- * old object as soon as no thread publishes its pointer.  A thread publishes
- * one pointer at a time.
+ * thread publishes the object's pointer, and then checks that the object was
+ * not exchanged meanwhile. The process that exchanges the object stores the new
+ * pointer, makes the barrier, and frees the old object as soon as no thread
+ * publishes its pointer. A thread publishes one pointer at a time.
  */
 static inline void inv_thread_hold(struct inv_thread *t, const void *p)
 {

@@ -58,8 +58,9 @@ void inv_timing_free(struct inv_timing *timing)
 	inv_pages_unmap(timing, sizeof(*timing));
 }
 
-/* On the stack, garbage collections and scheduling events have these numbers,
- * which no function has. */
+/* Garbage collections, and the times during which a process runs or waits, are
+ * on the stack of open calls, too. There they have these numbers in place of a
+ * function's number. No function has such a number. */
 #define FUNCTIONS_END GC_MINOR
 #define GC_MINOR (UINT32_MAX - 4)
 #define GC_MAJOR (UINT32_MAX - 3)
@@ -80,7 +81,8 @@ static ERL_NIF_TERM name_of(uint32_t number)
 	}
 }
 
-/* --- counting ---------------------------------------------------------------- */
+/* --- counting
+ * ---------------------------------------------------------------- */
 
 /* The part of the tally in which calls are counted: that of a thread, or the
  * last one, which inv_times_end uses. */
@@ -181,7 +183,8 @@ static void add_unpaired(const struct counter *c, struct inv_tally_cell *cell)
 	inv_tally_add(keys, cell);
 }
 
-/* --- callbacks --------------------------------------------------------------- */
+/* --- callbacks
+ * --------------------------------------------------------------- */
 
 static void lost(void *arg, uint64_t process, const struct inv_spans_call *span)
 {
@@ -210,7 +213,7 @@ static void begin(struct counter *c, uint64_t process,
 }
 
 /* Pushes the start of a garbage collection, or of a time during which the
- * process runs or waits. Its key is never a value. */
+ * process runs or waits. The key of such an entry is never a value. */
 static void begin_other(struct counter *c, uint64_t process, uint32_t function,
 			uint64_t now)
 {
@@ -233,8 +236,8 @@ static bool begin_call(struct counter *c, const struct inv_tracer_event *te,
 	return true;
 }
 
-/* Handles the end of a call. If the stack does not have the call, it was
- * already counted as unpaired. */
+/* Handles the end of a call. If the call is not on the stack, it was already
+ * counted as unpaired. */
 static void end(struct counter *c, uint64_t process, uint32_t function,
 		uint64_t now)
 {
@@ -374,7 +377,8 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 	}
 }
 
-/* --- numbers ----------------------------------------------------------------- */
+/* --- numbers
+ * ----------------------------------------------------------------- */
 
 static bool get_number(const struct inv_tracer_event *te, uint64_t *n)
 {
@@ -429,7 +433,8 @@ bool inv_times_number(struct inv_tracer *t, uint32_t thread,
 	return true;
 }
 
-/* --- notes ------------------------------------------------------------------- */
+/* --- notes
+ * ------------------------------------------------------------------- */
 
 static ERL_NIF_TERM make_note(ErlNifEnv *env, enum inv_note kind,
 			      ERL_NIF_TERM terms)
@@ -499,9 +504,11 @@ ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,
 	return list;
 }
 
-/* --- NIFs -------------------------------------------------------------------- */
+/* --- NIFs
+ * -------------------------------------------------------------------- */
 
-/* `processes' is 0 if the histograms are of numbers. */
+/* `processes' is the maximum number of processes whose calls are timed. It is 0
+ * if the histograms are of numbers. */
 static struct inv_timing *make(uint32_t n_parts, uint32_t by,
 			       uint64_t processes)
 {
