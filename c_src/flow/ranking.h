@@ -43,8 +43,8 @@ enum inv_rank_by {
 
 struct inv_ranking_opts {
 	bool by_node;	 /* true: equal keys of different nodes are not added
-			    up. False: they are; but processes of different
-			    nodes are added up only if `kinds' is set */
+			    up. False: they are added up, but processes of
+			    different nodes only if `kinds' is set */
 	bool nodes_only; /* add up all keys of a node: the result has one
 			    rank for each node */
 	bool kinds;	 /* processes of the same name are added up, such as

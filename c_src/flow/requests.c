@@ -126,7 +126,8 @@ static void received_orphan(struct inv_requests *r, const struct inv_seq *s,
 	cause->orphan = why(r, s->from_node, !p || p->clock < s->cur);
 	if (p && cause->orphan != INV_ORPHAN_LOST)
 		t = only_turn(p, s->label, s->prev);
-	/* The event is earlier than the message only if its serial is lower. */
+	/* An event can be the cause of the message only if its serial is lower
+	 * than that of the message. */
 	if (t && t->last_clock < s->cur)
 		follow(cause, &t->last, false);
 	else if (t && t->begin_clock < s->cur)

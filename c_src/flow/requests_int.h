@@ -88,8 +88,9 @@ struct inv_sent {
 			  * `to' */
 	bool repeated;	 /* several messages had this key */
 	uint32_t more;	 /* how many further messages have the same key */
-	uint32_t others; /* how many further messages have the same `to'; only
-			  * the first of them is in the table with that key */
+	uint32_t others; /* how many further messages have the same `to'. Of all
+			  * messages with this `to', only the first is in the
+			  * table with that key */
 	UT_hash_handle hh;
 	UT_hash_handle hh_to;
 };

@@ -14,14 +14,15 @@
  * event of the beginning.
  */
 struct inv_whole_call {
-	size_t begin; /* offset of these facts in the terms of the event that
-			 ends the call */
+	size_t begin; /* where the terms about the call begin: offset in the
+			 terms of the event that ends the call */
 	int64_t duration_ns;
 	int64_t self_ns;
 	uint32_t depth;
 	bool has_event;
-	struct inv_event event; /* the event of the beginning; its terms are a
-				 * part of the terms of the other event */
+	struct inv_event event; /* the event of the call's beginning; its terms
+				 * are a part of the terms of the event that
+				 * ends the call */
 };
 
 /* Reads what `ev' says about the call that it ends. Returns false if `ev' says

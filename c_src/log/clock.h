@@ -59,8 +59,8 @@ void inv_clock_move(struct inv_clock *c, uint64_t mono);
  * the events' clock. Sets *begin to the first time whose system time is from_ns
  * or later, and *end to 1 ns after the last time whose system time is earlier
  * than until_ns. If the range begins after all times of the events' clock,
- * *begin becomes UINT64_MAX; if it ends before all of them, *end becomes 0; if
- * it has no end there, *end becomes UINT64_MAX. Reads all anchors.
+ * *begin becomes UINT64_MAX. If it ends before all these times, *end becomes 0.
+ * If it ends after all of them, *end becomes UINT64_MAX. Reads all anchors.
  */
 void inv_clock_range(struct inv_clock *c, int64_t from_ns, int64_t until_ns,
 		     uint64_t *begin, uint64_t *end);

@@ -54,7 +54,8 @@ static int skip_events(struct inv_stream *s, uint32_t n)
 	return 0;
 }
 
-/* --- the range -------------------------------------------------------------- */
+/* --- the range
+ * -------------------------------------------------------------- */
 
 void inv_stream_limit(struct inv_stream *s, const struct inv_range *range)
 {
@@ -83,7 +84,7 @@ static bool is_after(const struct inv_stream *s, uint64_t begin_ns)
  *
  * A TOTALS packet reports losses that happened before the beginning of the next
  * EVENTS packet. If the last EVENTS packet was before the range, these losses
- * are undecided until the next one is known.
+ * are undecided until the next EVENTS packet is known.
  */
 static void choose_losses(struct inv_stream *s, bool before)
 {
@@ -118,7 +119,8 @@ bool inv_stream_end(struct inv_stream *s)
 	return !inv_stream_next(s);
 }
 
-/* --- packets ---------------------------------------------------------------- */
+/* --- packets
+ * ---------------------------------------------------------------- */
 
 /* Opens the packet and skips its first `again' events, which were read already
  * from an earlier packet. */
