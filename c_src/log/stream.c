@@ -54,8 +54,7 @@ static int skip_events(struct inv_stream *s, uint32_t n)
 	return 0;
 }
 
-/* --- the range
- * -------------------------------------------------------------- */
+/* --- the range -------------------------------------------------------------- */
 
 void inv_stream_limit(struct inv_stream *s, const struct inv_range *range)
 {
@@ -119,8 +118,7 @@ bool inv_stream_end(struct inv_stream *s)
 	return !inv_stream_next(s);
 }
 
-/* --- packets
- * ---------------------------------------------------------------- */
+/* --- packets ---------------------------------------------------------------- */
 
 /* Opens the packet and skips its first `again' events, which were read already
  * from an earlier packet. */

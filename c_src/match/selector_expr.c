@@ -348,8 +348,8 @@ static size_t field(struct inv__selector *c, const struct inv_record_def *r)
 	return 0;
 }
 
-/* Sets those fields of a record that the text does not give. If the text has _
- * = Value, `others' is this value, and the fields get it. Otherwise the fields
+/* Sets those fields of a record that the text does not give. If the text has `_
+ * = Value', `others' is this value, and the fields get it. Otherwise the fields
  * get _ in a pattern, and `undefined' in a guard. But in a guard the text must
  * give each field that has a default value, because the default is not known
  * here. */

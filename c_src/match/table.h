@@ -105,7 +105,7 @@ enum inv_match_arity_text {
 	INV_MA_WRONG,	   /* "called with wrong number of arguments in" */
 };
 
-/* What the event must have or be for an action. */
+/* What an action requires of the event. */
 enum inv_match_need {
 	/* A traced process, because the action reads or changes the trace flags
 	 * or the token of the process. */

@@ -136,8 +136,7 @@ void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
 	counts->open = kept > ended ? kept - ended : 0;
 }
 
-/* --- a call begins
- * ----------------------------------------------------------- */
+/* --- a call begins ----------------------------------------------------------- */
 
 static void init_encoder(struct inv_encoder *e, const struct inv_tracer *t,
 			 ErlNifEnv *env, uint8_t *p, uint32_t room,
@@ -313,8 +312,7 @@ void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 		(void)inv_decide_begin(t, thread, te, of, now, false);
 }
 
-/* --- a call ends
- * ------------------------------------------------------------- */
+/* --- a call ends ------------------------------------------------------------- */
 
 /* Returns true if the term is `error' or a tuple whose first element is
  * `error'. */
@@ -457,8 +455,7 @@ void inv_decide_exited(struct inv_tracer *t, uint32_t thread, uint64_t process,
 	lose(t->decide, thread, n);
 }
 
-/* --- the record
- * -------------------------------------------------------------- */
+/* --- the record -------------------------------------------------------------- */
 
 bool inv_decide_put(struct inv_encoder *e, const struct inv_whole *w,
 		    ERL_NIF_TERM tracee)
@@ -483,8 +480,7 @@ bool inv_decide_put(struct inv_encoder *e, const struct inv_whole *w,
 	return true;
 }
 
-/* --- NIFs
- * -------------------------------------------------------------------- */
+/* --- NIFs -------------------------------------------------------------------- */
 
 /* Reads a rule, {MinNs | none, Failed}. */
 static bool get_rule(ErlNifEnv *env, ERL_NIF_TERM term, struct rule *r)

@@ -233,8 +233,8 @@ static bool take_start(struct inv_starts *s, struct inv_starters *o,
 	bool holds = holds_ours(s, te->env, e[1]);
 	bool done = o && inv_starters_done(o, te->tracee);
 
-	/* In this case the call or message belongs to the request whose token
-	 * the process has. */
+	/* If the process has the token of a request in which it still takes
+	 * part, the call or message belongs to that request. */
 	if (holds && !done) {
 		if (o)
 			inv_starters_go_on(o, te->tracee);
@@ -319,8 +319,7 @@ bool inv_starts_is_ours(struct inv_starts *s, const struct inv_tracer_event *te)
 	return false;
 }
 
-/* --- NIFs
- * ------------------------------------------------------------------ */
+/* --- NIFs ------------------------------------------------------------------ */
 
 /* Gives the tracer its table of processes (vm/starters.h), if it has none.
  * Returns false if there is no memory. */
