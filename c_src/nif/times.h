@@ -14,8 +14,8 @@
  *
  * 	event            what the tracer does
  * 	call             pushes the time onto the process's stack (vm/spans.h)
- * 	return_from,     adds the duration to the histogram of the key, in
- * 	exception_from   the part of the thread in which the call ends
+ * 	return_from,     adds the duration to the histogram of the key; each
+ * 	exception_from   thread has its own part of the histogram
  *
  * The tracer times garbage collections in the same way, from gc_minor_start to
  * gc_minor_end, and from gc_major_start to gc_major_end. It also times how long
@@ -64,14 +64,15 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 bool inv_times_number(struct inv_tracer *t, uint32_t thread,
 		      struct inv_arrival *a);
 
-/* If keys are values, their bytes are in the cells of a tally. Returns this
- * tally: for timed calls that of nif/open_keys.h, otherwise the tracer's. */
+/* If keys are values, their bytes are in the cells of a tally. For timed calls,
+ * returns the tally of open calls (nif/open_keys.h); otherwise returns the
+ * tracer's tally. */
 const struct inv_tally *inv_times_keys(const struct inv_tracer *t);
 
 /*
  * Makes the notes that contain the histogram of the row's key, and puts them in
  * front of `list'. Adds their number, which is at most INV_TIMES_NOTES, to *n.
- * Only for a tracer with histograms.
+ * Call it only for a tracer with histograms.
  */
 #define INV_TIMES_NOTES 61u
 ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,

@@ -41,16 +41,17 @@ static void tell_spooler(struct inv_tracer *t)
 }
 
 /*
- * Ends a tracer whose keeper is dead. The keeper cannot wait any more until no
- * thread is in a callback of the tracer, so this function waits, for at most a
- * second. Meanwhile the lock is free, but inv_tracer_borrow does not return the
- * tracer. An event takes microseconds, but the kernel may have preempted its
- * thread; sleeping lets that thread run. An event that is committed after the
- * spooler has last read the ring is lost, and counted as unfinished.
+ * Ends a tracer whose keeper is dead. The tracer may be freed only when no
+ * thread is in one of its callbacks. A living keeper would wait for that; here
+ * this function waits, for at most a second. Meanwhile the lock is free, but
+ * inv_tracer_borrow does not return the tracer. An event takes microseconds,
+ * but the kernel may have preempted its thread; sleeping lets that thread run.
+ * An event that is committed after the spooler has last read the ring is lost,
+ * and counted as unfinished.
  *
  * Gives back the lock. Returns false if a thread is still in a callback of the
- * tracer. Then memory and library stay, because unmapping them would crash the
- * thread.
+ * tracer. In this case the tracer's memory and the library stay mapped, because
+ * unmapping them would crash the thread.
  */
 static bool end_unattended(struct inv_tracer *t)
 {
@@ -105,8 +106,9 @@ int inv_tracers_load(ErlNifEnv *env)
 		return 0;
 	lock = enif_mutex_create((char *)(uintptr_t) "inviso_tracers");
 	/*
-	 * The first number is the time in microseconds, in 48 bits. So numbers
-	 * of an earlier load are not reused for 8 years.
+	 * The numbers of tracers start at the time in microseconds, in 48 bits.
+	 * So a number that an earlier load of the library used is not used
+	 * again for 8 years.
 	 */
 	next_number = inv_real_ns() / 1000 & 0xffffffffffffu;
 	return lock ? 0 : -1;
@@ -114,9 +116,9 @@ int inv_tracers_load(ErlNifEnv *env)
 
 /*
  * Ends all tracers. Returns false if a thread still uses a tracer. When the VM
- * unloads the library, it is in none of the callbacks. But the engine can still
- * be in a function that the library exports, and another thread in
- * keeper_down().
+ * unloads the library, no thread is in a callback that the VM called. But a
+ * thread can still be in keeper_down(), or in a function that the library
+ * exports for the engine.
  */
 bool inv_tracers_unload(void)
 {
@@ -425,8 +427,8 @@ static int take_slot(ErlNifEnv *env, struct inv_tracer *t)
 }
 
 /*
- * Monitors the keeper, which is the calling process. Returns false if the
- * process is exiting: it would never close the tracer.
+ * Monitors the keeper, which is the calling process. Returns false if this
+ * process is exiting, because then it would never close the tracer.
  */
 static bool watch_keeper(ErlNifEnv *env, const struct inv_tracer *t)
 {

@@ -74,7 +74,7 @@ struct inv_lane {
 struct inv_tracer {
 	uint64_t handle;
 	bool elsewhere; /* the tracer counts or delivers, so no event gets into
-			   a ring; set before a process is traced with it */
+			   a ring; set before the tracer traces a process */
 	ErlNifPid keeper;
 	bool ending; /* the keeper has died, so inv_tracer_borrow does not
 			return the tracer */
@@ -86,7 +86,7 @@ struct inv_tracer {
 	struct inv_ring_ctl *ctl; /* the start of `memory' */
 	uint32_t n_lanes;
 	struct inv_lane *lanes;
-	uint32_t max_bytes;   /* budget of one term, in bytes */
+	uint32_t max_bytes;   /* the most bytes of an encoded term */
 	uint32_t more_binary; /* as in struct inv_encoder */
 	uint32_t max_depth;
 	bool light;
@@ -96,8 +96,8 @@ struct inv_tracer {
 	uint64_t limit_ns;	     /* time limit; UINT64_MAX: none */
 	_Atomic uint64_t until;	     /* inv_mono_ns() at which the time limit is
 				     reached */
-	_Atomic int64_t events_left; /* if limited: how many events can still
-					be leased */
+	_Atomic int64_t events_left; /* how many events can still be leased, if
+					their number is limited */
 	_Atomic int64_t bytes_left;
 	struct inv_rate *rate;			   /* the limit of events a
 						      second; NULL: none */
@@ -108,11 +108,11 @@ struct inv_tracer {
 	/* The table of open calls. NULL until a function is traced with the
 	 * ends of its calls, or if there is no bound (nif/bound.h). */
 	_Atomic(struct inv_open_calls *) open_calls;
-	/* The same table, also while open_calls is still NULL. Protected by the
-	 * lock. */
+	/* The table of open calls, even while open_calls is still NULL.
+	 * Protected by the lock. */
 	struct inv_open_calls *bound;
 	/* NULL: there are no rules, so all calls are recorded when they begin
-	 * (nif/decide.h). Set before a process is traced with the tracer. */
+	 * (nif/decide.h). Set before the tracer traces a process. */
 	struct inv_decide *decide;
 	/* NULL: the tracer does not count events (nif/tally.h). It does not
 	 * change after it was set. */
@@ -144,14 +144,14 @@ enum inv_limit {
 /* What callbacks need to know about the state of a tracer. */
 enum inv_use {
 	INV_USE_UNASKED, /* the VM has not called enabled/3 for the tracer; only
-			    the engine may use it */
+			    the engine may use the tracer */
 	INV_USE_ASKED,	 /* the VM has called enabled/3, so processes may be
 			    traced with the tracer */
 	INV_USE_SPENT,	 /* a limit is reached: enabled/3 returns remove */
 };
 
-/* An entry of the table. Callbacks may read it even if its tracer has been
- * freed. */
+/* An entry of the table of tracers. Callbacks may read an entry even after its
+ * tracer was freed. */
 struct inv_slot {
 	/* handle of the slot's tracer; 0: none */
 	_Alignas(INV_CACHE_LINE) _Atomic uint64_t handle;
@@ -170,10 +170,11 @@ struct inv_slot {
 extern INV_HIDDEN struct inv_slot inv_slots[INV_TRACERS_MAX];
 
 /*
- * Guesses the slot from a tracer's state as the VM passes it, without a call of
- * the VM: the bits of a small integer above its tag are its value. If the guess
- * is wrong, inv_slot_has returns false, and the caller reads the state with the
- * VM's function, which is slower.
+ * Guesses the slot of a tracer. `state' is the tracer's state as the VM passes
+ * it: a small integer, whose value is in the bits above its tag. So no function
+ * of the VM is needed to read it. If the guess is wrong, inv_slot_has returns
+ * false, and the caller reads the state with the VM's function, which is
+ * slower.
  */
 #define INV_SMALL_SHIFT 4
 
@@ -237,8 +238,8 @@ int inv_tracer_open_delivery(ErlNifEnv *env, struct inv_delivery *delivery,
 			     uint64_t *handle);
 
 /*
- * Starts the time limit of a borrowed tracer now. The library calls it when it
- * opens the tracer, and again before the tracer's owner begins to trace.
+ * Starts the time limit of a borrowed tracer now. Called when the tracer is
+ * opened, and again before the tracer's owner begins to trace.
  */
 void inv_tracer_begin(struct inv_tracer *t);
 
@@ -256,10 +257,10 @@ void inv_tracer_retire(struct inv_tracer *t);
 bool inv_tracer_quiet(const struct inv_tracer *t);
 
 /*
- * Replaces the filter of a borrowed tracer by f, which the tracer then owns; f
- * may be NULL: no filter. Callbacks that begin afterwards use f. The old filter
- * is freed as soon as this function finds that no thread uses it: now, at the
- * next exchange, or when the tracer is freed.
+ * Replaces the filter of a borrowed tracer by f, which the tracer then owns. If
+ * f is NULL, the tracer has no filter afterwards. Callbacks that begin
+ * afterwards use f. The old filter is freed as soon as this function finds that
+ * no thread uses it: now, at the next exchange, or when the tracer is freed.
  */
 void inv_tracer_exchange(struct inv_tracer *t, struct inv_event_filter *f);
 

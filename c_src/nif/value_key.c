@@ -34,7 +34,7 @@ static enum form form_of(const struct inv_tally_key *key)
 #define REDACTED ((ERL_NIF_TERM)0)
 
 /* `todo' has the terms that are still to be written. Each of them takes at
- * least one byte, so there are at most INV_VALUE_BYTES. */
+ * least one byte, so there are at most INV_VALUE_BYTES terms. */
 struct writer {
 	ErlNifEnv *env;
 	struct inv_encoder rules; /* only for nif/redact.h */
@@ -43,8 +43,8 @@ struct writer {
 	ERL_NIF_TERM todo[INV_VALUE_BYTES];
 };
 
-/* Returns true if there is space for a term of n bytes with `more' elements, at
- * least one byte for each element, and one byte for each term in `todo'. */
+/* Returns true if the output has space for the n bytes of a term, for one byte
+ * of each of its `more' elements, and for one byte of each term in `todo'. */
 static bool fits(const struct writer *w, size_t n, size_t more)
 {
 	return w->out->len + n + more + w->n_todo <= INV_VALUE_BYTES;
@@ -113,8 +113,8 @@ static bool put_map(struct writer *w, ERL_NIF_TERM t, size_t n)
 	ERL_NIF_TERM k, v;
 	uint32_t first = w->n_todo, last;
 
-	/* Maps of more than MAX_MAP pairs are left out. The iterator of a map
-	 * of more than 32 keys would allocate memory. */
+	/* Maps of more than MAX_MAP pairs are left out, because the iterator of
+	 * a large map (more than 32 keys) would allocate memory. */
 	if (n > MAX_MAP || !fits(w, 2, 2 * n) ||
 	    !enif_map_iterator_create(w->env, t, &it,
 				      ERL_NIF_MAP_ITERATOR_FIRST))
@@ -191,8 +191,8 @@ static bool put_term(struct writer *w, ERL_NIF_TERM t)
 	}
 }
 
-/* Two hashes: FNV-1a, and a variant with another factor. Two values whose 128
- * bits are equal would be counted as one. */
+/* Two hashes: FNV-1a, and a variant with another factor. Two values for which
+ * both hashes are equal are counted as one value. */
 static void hash(const struct inv_value *v, struct inv_tally_key *key)
 {
 	uint64_t a = UINT64_C(0xcbf29ce484222325), b = ~a;

@@ -51,10 +51,11 @@ void inv_value_key_of(struct inv_tracer *t, uint32_t part, ErlNifEnv *env,
 		      ERL_NIF_TERM value, enum inv_count_of of,
 		      struct inv_tally_key *key);
 
-/* Returns the key's cell in the part. If there is none, makes a cell, or
- * returns NULL if there is no room. If the key has hashes, a new cell gets the
- * bytes of the value of the thread's current event. Only the part's thread may
- * call it; the thread must count the event afterwards. */
+/* Returns the key's cell in a part of the tally `keys'. If there is none, makes
+ * a cell, or returns NULL if there is no room. If the key has hashes, a new
+ * cell gets the bytes of the value of the thread's current event. Only the
+ * thread to which the part belongs may call this; the thread must count the
+ * event afterwards. */
 struct inv_tally_cell *inv_value_cell(struct inv_values *v,
 				      struct inv_tally *keys, uint32_t part,
 				      const struct inv_tally_key *key);

@@ -56,9 +56,9 @@ static enum inv_outcome end(struct inv_tracer *t, struct inv_thread *thread,
 	(void)inv_arrival_whole(a);
 	if (verdict == INV_VERDICT_WHOLE)
 		ev->whole = &whole;
-	/* If the call was kept and is recorded only now, the filter has
-	 * selected it when it began. Otherwise ask the filter about the end of
-	 * the call. */
+	/* If the call was kept when it began, and is recorded only now, the
+	 * filter has already selected it. Otherwise ask the filter about the
+	 * end of the call. */
 	if (ev->whole && whole.call)
 		inv_record(t, &t->lanes[thread->index], ev);
 	else

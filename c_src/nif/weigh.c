@@ -37,7 +37,8 @@ static bool weigh_bitstring(struct inv_weighing *w, ERL_NIF_TERM term)
 
 	if (enif_inspect_binary(w->env, term, &bin))
 		return weigh_binary(w, bin.size);
-	/* The term is a bitstring. No other function returns its size. */
+	/* The term is a bitstring. Only this function of the VM returns its
+	 * size. */
 	if (!enif_term_to_binary(w->env, term, &bin))
 		return false;
 	size = bin.size;

@@ -15,9 +15,10 @@
  * bytes would be copied.  The result is not exact, because of limits of the
  * public NIF interface:
  *   - the environment of a fun always counts as INV_WEIGH_FUN bytes;
- *   - if a binary is a part of a larger one, only the part counts, although the
- *     larger one is kept alive;
- *   - reading a bitstring that does not begin or end on a byte copies it.
+ *   - if a binary is a part of a larger binary, only the part counts, although
+ *     the larger binary is kept alive;
+ *   - a bitstring that does not begin or end at a byte boundary is copied when
+ *     its size is read.
  */
 #define INV_WEIGH_FUN 256
 

@@ -43,8 +43,8 @@ int inv_ask_answer(const struct inv_ask *ask, struct inv_decode *d,
 
 /*
  * Waits until the inbox has an item, but at most `ms' milliseconds (-1: no
- * limit). Returns INV_ECANCELLED if `stop_fd' is readable, otherwise 0. It may
- * return 0 earlier, although there is no item.
+ * limit). Returns INV_ECANCELLED if `stop_fd' is readable, otherwise 0. If a
+ * signal arrives, the function returns 0 earlier, even without an item.
  */
 int inv_inbox_wait(struct inv_inbox *in, int stop_fd, int ms);
 
