@@ -339,8 +339,9 @@ static void ask_put(const struct step *s, size_t i, struct inv_ask *ask,
 	inv_ask_pid(ask, a->conn, &a->guard, &e, s->ms);
 }
 
-/* Sends the files that the node's guard needs, and the request `ready', without
- * waiting for answers in between; the guard handles the requests in order. */
+/* Sends the files that the node's guard needs, and then the request `ready'.
+ * Does not wait for answers in between, because the guard handles the requests
+ * in order. */
 static void ask_files(const struct step *s, size_t i)
 {
 	const struct inv_texts *files = &s->files[i];

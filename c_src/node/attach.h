@@ -26,8 +26,8 @@
  * the guards on the nodes remove the code.
  */
 enum inv_attach_state {
-	INV_ATTACH_NONE = 0, /* not connected yet, or the command has left
-			        the node */
+	INV_ATTACH_NONE = 0, /* the command is not connected to the node yet, or
+				has left it */
 	/* The command is connected, and has not loaded any code on the node. */
 	INV_ATTACH_UP,
 	INV_ATTACH_CODE, /* inviso's modules and guard may be on the node */
@@ -72,8 +72,8 @@ struct inv_attach_opts {
 /*
  * Waits for the connections, surveys the nodes, and attaches to the nodes on
  * which inviso can run. Returns 0 if all nodes are READY. Otherwise returns the
- * code of the first node that is not; v[].err has the messages. Codes: those of
- * node/conn.h; INV_EINVAL (inviso does not run on this kind of node),
+ * code of the first node that is not READY; v[].err has the messages. Codes:
+ * those of node/conn.h; INV_EINVAL (inviso does not run on this kind of node),
  * INV_EREFUSED, INV_EREMOTE, INV_ETIME, INV_ENOMEM; INV_ECANCELLED (`stop_fd'
  * is readable; the caller must still leave the nodes).
  *
@@ -85,11 +85,11 @@ int inv_attach_all(struct inv_attach *v, size_t n, struct inv_inbox *in,
 
 /*
  * Leaves all nodes that may have inviso's code. Waits at most `ms' milliseconds
- * in total until the nodes have removed the code. It does not wait if other
- * clients need the code, or if the node keeps it a few seconds for the next
- * client. Returns 0, or the code of the first failure: INV_ETIME (the code was
- * not removed in time), INV_ELOST (the connection is lost; the guard will
- * remove the code), …
+ * in total until the nodes have removed the code. Does not wait for a node on
+ * which other clients need the code, or which keeps the code a few seconds for
+ * the next client. Returns 0, or the code of the first failure: INV_ETIME (the
+ * code was not removed in time), INV_ELOST (the connection is lost; the guard
+ * will remove the code), …
  */
 int inv_leave_all(struct inv_attach *v, size_t n, struct inv_inbox *in, int ms,
 		  int stop_fd);

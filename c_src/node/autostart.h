@@ -12,8 +12,8 @@
 
 /*
  * Requests to the module inviso_autostart_admin, on nodes where inviso is
- * installed. This module configures a node so that it begins to trace whenever
- * its VM starts. The requests are
+ * installed. This module configures a node to begin a trace whenever its VM
+ * starts. The requests are
  *
  *	show(), remove(), write(CaseText, [{Name, Value}], Starts, Log)
  *

@@ -14,7 +14,8 @@
 struct inv_tls;
 
 /*
- * A connection to an Erlang node, as a hidden node.
+ * A connection to an Erlang node. The command takes part in it as a hidden
+ * node.
  *
  * Each connection has a thread, and only that thread uses the socket. The
  * thread connects, answers the node's ticks even while other threads are busy,
@@ -22,7 +23,8 @@ struct inv_tls;
  * program may call the functions below. Of these functions, only inv_conn_close
  * waits for the node, for a bounded time.
  *
- * In brackets: the item that the inbox gets (node/inbox.h).
+ * The states of a connection; in brackets, the item that the inbox gets
+ * (node/inbox.h):
  *
  * open ──► connecting ──► up (CONNECTED) ──► lost (LOST) ──► close
  *                └───────────── (LOST) ────────────┘
@@ -36,8 +38,9 @@ struct inv_conn_opts {
 	const struct inv_node_at *at;
 	/* Borrowed until inv_conn_close; NULL: the connection has no TLS. */
 	struct inv_tls *tls;
-	/* Not NULL: the node is known to be unreachable, for this reason. The
-	 * thread then does not connect, and the item LOST has this error. */
+	/* If it is known that the node cannot be reached: the reason. The
+	 * thread then does not connect, and the item LOST has this error.
+	 * Otherwise NULL. */
 	const struct inv_err *unreachable;
 	/* In the next four fields, which are in milliseconds or bytes, 0 means
 	 * the default. */
@@ -100,8 +103,8 @@ const erlang_pid *inv_conn_self(const struct inv_conn *c);
 void inv_conn_set_brought(struct inv_conn *c, bool brought);
 bool inv_conn_brought(const struct inv_conn *c);
 
-/* Set and return a pointer of the caller, which the connection does not use. It
- * is NULL at first. */
+/* These set and return a pointer for the caller. The connection does not use
+ * the pointer, which is NULL at first. */
 void inv_conn_set_user(struct inv_conn *c, void *user);
 void *inv_conn_user(struct inv_conn *c);
 

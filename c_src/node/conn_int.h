@@ -38,7 +38,7 @@ enum inv_conn_state {
 };
 
 struct inv_conn {
-	/* These do not change after inv_conn_open. */
+	/* The following fields do not change after inv_conn_open. */
 	struct inv_node_name asked;
 	struct inv_conn_opts opts;  /* a copy of the caller's options,
 				       without the cookie, which is in
@@ -50,7 +50,8 @@ struct inv_conn {
 	pthread_t thread;
 	int wake; /* eventfd: there is data to send, or the thread must end */
 
-	/* These are set before the item CONNECTED, and then do not change. */
+	/* The following fields are set before the item CONNECTED, and then do
+	 * not change. */
 	erlang_pid self;
 	struct inv_node_name peer;
 	char address[INET6_ADDRSTRLEN];
@@ -103,16 +104,16 @@ struct inv_question {
 };
 
 /*
- * Functions for the open requests: those that wait for their answers. All of
- * them take the connection's lock. inv_request_add queues a request and stores
- * its tag.
+ * Functions for the open requests: those that wait for their answers. Each
+ * function takes the connection's lock. inv_request_add queues a request and
+ * stores its tag.
  */
 int inv_request_add(struct inv_conn *c, const struct inv_question *ask,
 		    uint64_t *tag, struct inv_err *err);
 /*
  * Removes the request with this tag and returns it, or NULL if there is none.
- * `gone' is true if the process to which the request was sent is dead;
- * otherwise the request's monitor is ended.
+ * `gone' says that the process to which the request was sent is dead. If `gone'
+ * is false, ends the request's monitor.
  */
 struct inv_request *inv_request_take(struct inv_conn *c, uint64_t tag,
 				     bool gone);

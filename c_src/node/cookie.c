@@ -78,8 +78,8 @@ static int check_mode(int fd, const char *path, struct inv_err *err)
 }
 
 /*
- * Returns the length of s without the white space at its end, which is not part
- * of the cookie, as in Erlang.
+ * Returns the length of s without the white space at its end. As in Erlang,
+ * this white space is not part of the cookie.
  */
 static size_t trimmed(const char *s, size_t len)
 {
@@ -111,7 +111,7 @@ static int read_open(struct inv_cookie *out, int fd, const char *path,
 
 /*
  * Reads the cookie from a file. Returns INV_END if the file does not exist.
- * Uses O_NONBLOCK, because without it, opening a FIFO could block.
+ * Uses O_NONBLOCK, because otherwise opening a FIFO could block.
  */
 static int from_file(struct inv_cookie *out, const char *path,
 		     enum inv_cookie_source source, struct inv_err *err)

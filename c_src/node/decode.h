@@ -12,8 +12,8 @@
 
 /*
  * Decodes answers of nodes; their bytes are not trusted. Each function reads
- * the next term. If the term is of another kind than the function expects, this
- * call and all later ones return INV_EDAMAGED, or the error of the cursor.
+ * the next term. If the term is not of the kind that the function expects, this
+ * call and all later calls return INV_EDAMAGED, or the error of the cursor.
  *
  * The struct is large (80 KB), because it contains a cursor.
  */
@@ -59,7 +59,7 @@ int inv_decode_u64(struct inv_decode *d, uint64_t *v);
 int inv_decode_number(struct inv_decode *d, int64_t other, int64_t *v);
 int inv_decode_pid(struct inv_decode *d, erlang_pid *pid);
 
-/* Reads a binary. The bytes belong to the answer. */
+/* Reads a binary. `*p' then points into the answer. */
 int inv_decode_bytes(struct inv_decode *d, const uint8_t **p, size_t *len);
 
 /*
@@ -128,8 +128,8 @@ int inv_decode_bool(struct inv_decode *d, bool *v);
 int inv_decode_skip(struct inv_decode *d);
 
 /*
- * Call it for an unexpected term. Returns INV_EDAMAGED; from then on, all other
- * functions return it for `d', too.
+ * Call it for an unexpected term. Returns INV_EDAMAGED. From then on, all
+ * functions return INV_EDAMAGED for `d'.
  */
 int inv_decode_bad(struct inv_decode *d);
 

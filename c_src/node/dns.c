@@ -22,7 +22,8 @@ static int bad(struct inv_err *err)
 
 /*
  * inv_node_target_parse parses ports and brackets, but only after a node name
- * with an @. So if the text has no @, "x@" is put in front of it.
+ * with an @. So if the user's text has no @, this function puts "x@" in front
+ * of it.
  */
 int inv_dns_parse(struct inv_dns *out, const char *text, struct inv_err *err)
 {
@@ -241,8 +242,9 @@ static bool is_repeated(const struct inv_addr *addrs, size_t i)
 }
 
 /*
- * Searches only at the addresses that have the family of the first one: those
- * of the other family belong to the same machines.
+ * Searches only at the addresses of the same family (IPv4 or IPv6) as the first
+ * address, because the addresses of the other family belong to the same
+ * machines.
  */
 static int ask_at(const struct inv_dns *d, const struct inv_addr *addrs,
 		  size_t n, const struct inv_patience *p,
@@ -277,8 +279,8 @@ static int ask_at(const struct inv_dns *d, const struct inv_addr *addrs,
 int inv_dns_find(const struct inv_dns *d, const struct inv_patience *p,
 		 struct inv_dns_nodes *out, struct inv_err *err)
 {
-	/* Space for one address more than allowed, in each of two families, so
-	 * that too many addresses are noticed. */
+	/* Space for one address more than allowed, so that too many addresses
+	 * are noticed; and this for each of the two families. */
 	const size_t max = (size_t)2 * (INV_DNS_MAX + 1);
 	struct inv_addr *addrs = calloc(max, sizeof(*addrs));
 	struct inv_err why = { 0 };

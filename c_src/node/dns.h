@@ -27,8 +27,8 @@ int inv_dns_parse(struct inv_dns *out, const char *text, struct inv_err *err);
 struct inv_dns_node {
 	/* If the address has no node, only `full' and `service' are set. */
 	struct inv_node_name name;
-	struct inv_err err; /* why the address has no node; code 0: it has
-			       one */
+	struct inv_err err; /* why the address has no node; code 0: it has a
+			       node */
 };
 
 /* A struct of zeros is empty. */
@@ -38,10 +38,10 @@ struct inv_dns_nodes {
 };
 
 /*
- * Looks up the name, and asks the epmd at each of its addresses for nodes, all
- * at the same time. If the user gave a port, epmd is not asked, and each
- * address has one node. If the name has IPv4 addresses, its IPv6 addresses are
- * not used.
+ * Looks up the name, and asks the epmd at each of its addresses for nodes. All
+ * epmds are asked at the same time. If the user gave a port, epmd is not asked,
+ * and each address has one node. If the name has IPv4 addresses, its IPv6
+ * addresses are not used.
  *
  * Adds to `*out' each node, and each address without a node, with its error.
  * If the name has no address, adds the name itself, with INV_EUNREACHABLE. So

@@ -9,8 +9,8 @@
 #include "term/etf.h"
 
 /*
- * These functions append a term to a request, in the external format without
- * version byte. term/etf.h has functions for other types.
+ * Each of these functions appends a term to a request, in the external format
+ * without the version byte. term/etf.h has functions for other types.
  */
 void inv_put_atom(struct inv_buf *out, const char *name);
 void inv_put_text(struct inv_buf *out, const char *s); /* a binary */

@@ -10,8 +10,8 @@
 
 /*
  * Finds the host's addresses. If the node is on this machine, adds the
- * addresses of the loopback interface, so that it is found without a name
- * service.
+ * addresses of the loopback interface, so that no name service is needed to
+ * find it.
  */
 static int addresses(struct inv_endpoint *e, bool this_machine,
 		     const struct inv_patience *p, struct inv_err *err)

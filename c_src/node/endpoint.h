@@ -18,7 +18,7 @@ struct inv_endpoint {
 	/* the host name that the node's certificate must have */
 	char tls_host[INV_NODE_NAME_MAX + 1];
 	struct inv_addr addrs[INV_ADDRS_MAX];
-	size_t n_addrs; /* they are tried in their order */
+	size_t n_addrs; /* the addresses are tried in this order */
 	uint16_t port;
 	bool direct; /* the user gave the port, so epmd is not asked */
 };

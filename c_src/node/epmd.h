@@ -8,7 +8,7 @@
 #include "node/net.h"
 
 /*
- * epmd's port, unless the environment variable ERL_EPMD_PORT has another one.
+ * epmd's port, unless the environment variable ERL_EPMD_PORT says another port.
  */
 #define INV_EPMD_PORT 4369
 
@@ -24,10 +24,10 @@ int inv_epmd_ask(const struct inv_node_name *node, struct inv_endpoint *at,
 
 /*
  * Asks epmd at the endpoint's addresses for all its nodes, and calls `each' for
- * every name and port in the answer, of which at most 16 KiB are read. The bytes
- * of a name are those that epmd sent, unchecked. `option' is the name of an
- * option for error messages, which say that the user can append a port to it.
- * Return codes are those of inv_epmd_ask, without INV_ENONODE.
+ * every name and port in the answer. At most 16 KiB of the answer are read. The
+ * names are not checked: they have the bytes that epmd sent. `option' is the
+ * name of an option; error messages say that the user can append a port to its
+ * value. Return codes are those of inv_epmd_ask, without INV_ENONODE.
  */
 int inv_epmd_names(struct inv_endpoint *at, const char *option,
 		   void (*each)(void *arg, const char *name, size_t len,

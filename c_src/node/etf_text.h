@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Prints a term, which is in the external format, for a message: like ~0tp of
- * io_lib, cut to `size' bytes.  It is slow, because it allocates memory.
+ * Prints a term of the external format for a message: like ~0tp of io_lib, cut
+ * to `size' bytes. This is slow, because it allocates memory.
  */
 void inv_etf_text(char *out, size_t size, const char *term, size_t len);
 

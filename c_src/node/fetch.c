@@ -28,6 +28,9 @@
 #define ALIVE_MS 2000
 
 /*
+ * The phases of a transfer. The request for the tail is sent only if there is a
+ * NAME.part:
+ *
  *	files ──► next file ──► (part?) tail ──► chunks ──► finish ─┐
  *	              ▲                                             │
  *	              └─────────────────────────────────────────────┘
@@ -214,8 +217,8 @@ static int file_done(struct transfer *t)
 }
 
 /*
- * For a chunk that has only `len' bytes, fewer than requested: drops the later
- * requests, and from now on requests `len' bytes at a time.
+ * Call it if a chunk has only `len' bytes, fewer than requested. Drops the
+ * later requests, and from now on requests `len' bytes at a time.
  */
 static void shorter(struct transfer *t, size_t len)
 {

@@ -229,8 +229,8 @@ static size_t begin(struct inv_buf *out)
 	return from;
 }
 
-/* Ends the frame at `from': writes its length. If `r' is an error, or there was
- * no memory, removes the frame's bytes. Returns 0 or the error. */
+/* Ends the frame at `from': writes its length. If `r' is an error, or memory is
+ * exhausted, removes the frame's bytes instead. Returns 0 or the error. */
 static int end(struct inv_buf *out, size_t from, int r)
 {
 	size_t n = 0;

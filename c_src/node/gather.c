@@ -46,8 +46,8 @@ bool inv_ask_mail(struct inv_ask *ask, struct inv_mail *mail)
 }
 
 /*
- * Passes a mail to the ask that it answers, and INV_MAIL_LOST to all asks of
- * the connection. Then releases the mail.
+ * Passes a mail to the ask that it answers. If the mail is INV_MAIL_LOST,
+ * passes it to all asks of the connection. Then releases the mail.
  */
 static void deliver(struct inv_ask *asks, size_t n, struct inv_mail *mail)
 {
@@ -74,8 +74,8 @@ int inv_inbox_wait(struct inv_inbox *in, int stop_fd, int ms)
 		{ .fd = stop_fd, .events = POLLIN },
 	};
 
-	/* If a signal interrupts poll(2), the result is 0, too; callers call
-	 * this function again. */
+	/* If a signal interrupts poll(2), this also returns 0. The callers then
+	 * call this function again. */
 	if (poll(fds, 2, ms) > 0 && fds[1].revents)
 		return INV_ECANCELLED;
 	return 0;

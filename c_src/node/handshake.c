@@ -111,8 +111,8 @@ static size_t send_hello(struct talk *t, const char *bytes, size_t n, int *r,
 
 /*
  * Reads why the node ended TLS. If a node refuses a certificate in TLS 1.3, it
- * sends an alert after the handshake and closes the connection. Then a send of
- * the command can fail before the command has read the alert.
+ * sends an alert after the handshake and closes the connection. So the command
+ * can fail to send before it has read the alert.
  */
 static void read_alert(struct talk *t)
 {
@@ -147,8 +147,8 @@ static int talk_write(void *ctx, const char *bytes, ssize_t *len, unsigned ms)
 
 /*
  * The most bytes of a message that are read. libei asks for as many bytes as
- * the node has announced. With TLS that can be up to 2^31-1, and a negative
- * number if the node has announced more.
+ * the node has announced. With TLS this number can be up to 2^31-1; if the node
+ * has announced more, the number is negative.
  */
 #define MESSAGE_MAX 65535
 
@@ -267,9 +267,9 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
 #define PID_STEP 11  /* added for each pid */
 #define TRIES_MAX 60
 /*
- * The maximum number of tries, each with another name, if the node closes the
- * connection before its challenge. The name may be in use. But if the node
- * refuses all names of commands, more tries do not help.
+ * If the node closes the connection before it has sent its challenge, the
+ * command's name may be in use, so the command tries another name. It tries at
+ * most this many names, because the node may refuse all names of commands.
  */
 #define SILENT_MAX 3
 
@@ -288,8 +288,8 @@ static unsigned draw(uint16_t random, unsigned conn, unsigned taken)
 }
 
 /*
- * Initializes libei's node.  `taken' is how many of the names that were tried
- * are in use; t->conn is the number of the connection.
+ * Initializes libei's node. `taken' is how many names were tried before and are
+ * in use. t->conn is the number of the connection in this command.
  */
 static int init_cnode(ei_cnode *ec, const struct inv_node_name *node,
 		      const struct inv_endpoint *at, const char *cookie,

@@ -6,7 +6,8 @@
 
 #include "node/inbox.h"
 
-/* Functions of the inbox for connections, and for functions that wait. */
+/* Functions of the inbox that only this directory uses: connections add and
+ * drop items, and functions that wait for nodes use a timer. */
 
 /* Adds an item, which must be from malloc. The inbox owns it from then on. */
 void inv_inbox_put(struct inv_inbox *in, struct inv_mail *it);
@@ -15,8 +16,9 @@ void inv_inbox_put(struct inv_inbox *in, struct inv_mail *it);
 void inv_inbox_drop(struct inv_inbox *in, const struct inv_conn *conn);
 
 /*
- * A timer for functions that wait for nodes. When it ends, they call the
- * function of inv_inbox_on_slow for each node that has not answered.
+ * A timer for functions that wait for nodes. When the timer ends, such a
+ * function calls the function that was set with inv_inbox_on_slow, once for
+ * each node that has not answered.
  *
  *	struct inv_lag p = inv_lag(in);
  *

@@ -4,7 +4,7 @@
  * files and ends. The command sends questions to the node: first until the
  * guard is dead, then until the process that removes the code releases its
  * lock. If the node keeps the code loaded for the next client, the command does
- * not wait for that.
+ * not wait until the code is removed.
  *
  * A guard deletes its ETS table before it ends. If the guard is dead and the
  * table has another owner, the guard was killed, and this owner, the heir, is
@@ -22,8 +22,8 @@
 #include "node/inbox_int.h"
 
 #define LEAVE_MS 10000
-/* The pause between two rounds of requests in milliseconds: first PAUSE_MS,
- * then longer, up to PAUSE_MAX_MS. */
+/* The pause between two rounds of requests in milliseconds. It grows from
+ * PAUSE_MS to PAUSE_MAX_MS. */
 #define PAUSE_MS 1
 #define PAUSE_MAX_MS 32
 
@@ -68,8 +68,8 @@ static void fail(struct inv_attach *a, int code)
 }
 
 /*
- * Reports that the node still has the code. If a node has very many processes,
- * unloading takes long, because the VM checks each process.
+ * Reports that the node still has the code. This can happen on a node with very
+ * many processes: before the VM unloads code, it checks each process.
  */
 static void not_yet(struct inv_attach *a)
 {

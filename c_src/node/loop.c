@@ -126,7 +126,8 @@ static int got_frame(struct inv_conn *c, struct inv_err *err)
 	return r;
 }
 
-/* Answers a node's tick. If other data are queued, they are answer enough. */
+/* Answers a node's tick. If other data are queued, no separate answer is
+ * needed: these data answer the tick. */
 static void got_tick(struct inv_conn *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -368,8 +369,8 @@ static int connect_node(struct inv_conn *c, struct inv_err *err)
 	return 0;
 }
 
-/* Asks for the node's tick time. From it follows how long the node may be
- * silent before the connection counts as lost. */
+/* Asks for the node's tick time. The tick time determines how long the node may
+ * be silent before the connection counts as lost. */
 static int ask_tick_time(struct inv_conn *c, struct inv_err *err)
 {
 	static const struct inv_dest rex = { .name = "rex" };

@@ -23,14 +23,15 @@ struct inv_node_name {
 	char alive[INV_NODE_NAME_MAX + 1]; /* the part before the @ */
 	char host[INV_NODE_NAME_MAX + 1];  /* the part after the @ */
 	bool is_long;
-	bool any_host; /* the user gave no host, so the node can also be one on
-			  this machine that has a long name */
+	bool any_host; /* the user gave no host, so the node can also be a node
+			  on this machine with a long name */
 	uint16_t port; /* the node's port; 0: not known, so epmd is asked */
 	/*
-	 * "", or the name in the option --dns by which the node was found. Then
-	 * `host' is an address of this name, and the node's own name can have
-	 * another host. The node's certificate must be for this name. If
-	 * `alive' is "", the part before the @ is not known yet.
+	 * The name in the option --dns by which the node was found; "": not
+	 * found by --dns. If it is set, `host' is an address of this name, and
+	 * the node's own name can have another host. The node's certificate
+	 * must be for this name. If `alive' is "", the part before the @ is not
+	 * known yet.
 	 */
 	char service[INV_NODE_NAME_MAX + 1];
 };
@@ -42,8 +43,8 @@ struct inv_node_at {
 };
 
 /*
- * Parses the `len' bytes at `text'. Returns 0 or INV_EINVAL. INV_EIO: the name
- * has no host, and this machine's name is unknown.
+ * Parses the `len' bytes at `text'. Returns 0, INV_EINVAL, or INV_EIO if the
+ * name has no host and this machine's name is unknown.
  */
 int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
 			struct inv_err *err);

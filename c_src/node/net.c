@@ -149,8 +149,8 @@ int inv_wire_open_any(struct inv_wire *w, const struct inv_addr *to, size_t n,
 
 /*
  * Like inv_net_wait, but with TLS returns INV_ETIME if the deadline has passed,
- * even if the socket is ready: a node can send messages of TLS itself
- * endlessly.
+ * even if the socket is ready: a node could send TLS messages without data
+ * forever.
  */
 static int wait_again(const struct inv_wire *w, short events,
 		      const struct inv_patience *p)

@@ -70,8 +70,8 @@ int inv_wire_open(struct inv_wire *w, const struct inv_addr *to, uint16_t port,
 /*
  * Connects to the first of `n' addresses that accepts the connection, and sets
  * `*at' to its index. Divides the time among the addresses, because an address
- * that does not answer would use up all of it. If none accepts, returns what
- * inv_wire_open returned for the last one.
+ * that does not answer would use up all of it. If no address accepts the
+ * connection, returns what inv_wire_open returned for the last address.
  */
 int inv_wire_open_any(struct inv_wire *w, const struct inv_addr *to, size_t n,
 		      size_t *at, uint16_t port, const struct inv_patience *p,
@@ -96,11 +96,11 @@ bool inv_wire_why(const struct inv_wire *w, struct inv_err *err);
 bool inv_wire_has_bytes(const struct inv_wire *w);
 
 /*
- * Send or receive without waiting. Before the call, `*n' is the number of bytes
- * at `bytes'; after the call, it is the number of bytes that were sent or
- * received. If inv_wire_recv sets it to 0, the peer has ended the stream.
- * Return 0, INV_END if nothing can be sent or received now, or INV_EIO with
- * errno in `*sys'.
+ * These functions send or receive without waiting. Before the call, `*n' is the
+ * number of bytes at `bytes'; after the call, it is the number of bytes that
+ * were sent or received. If inv_wire_recv sets `*n' to 0, the peer has ended
+ * the stream. The functions return 0, INV_END if nothing can be sent or
+ * received now, or INV_EIO with errno in `*sys'.
  */
 int inv_wire_send(struct inv_wire *w, const void *bytes, size_t *n, int *sys);
 int inv_wire_recv(struct inv_wire *w, void *bytes, size_t *n, int *sys);
