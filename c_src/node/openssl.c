@@ -9,8 +9,9 @@
 static struct inv_openssl functions;
 static const char *missing = "libssl.so.3";
 
-/* Loads OpenSSL and finds its functions. Their pointers are copied, because C
- * has no cast from a pointer to an object to a pointer to a function. */
+/* Loads OpenSSL and finds its functions. The pointers from dlsym are copied as
+ * bytes, because C cannot cast a pointer to an object into a pointer to a
+ * function. */
 static void load(void)
 {
 	void *lib = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL);

@@ -53,7 +53,8 @@ static int open_part(const struct inv_part *p)
 
 /*
  * Locks the part. Then checks that the name NAME.part still means this file:
- * another program may have completed and renamed it before it was locked.
+ * another program may have completed and renamed the file before this
+ * program locked it.
  */
 static int lock(const struct inv_part *p, struct stat *st, struct inv_err *err)
 {
@@ -153,8 +154,8 @@ int inv_part_append(struct inv_part *p, const void *bytes, size_t len,
 }
 
 /*
- * Renames the part to NAME. If NAME was created meanwhile, fails and does not
- * overwrite it, if the file system supports that.
+ * Renames the part to NAME. Fails if NAME was created meanwhile. But if the
+ * file system does not support this check, NAME is overwritten.
  */
 static int give_name(const struct inv_part *p)
 {
@@ -171,7 +172,8 @@ int inv_part_finish(struct inv_part *p, struct inv_err *err)
 		return fail(p, "write", err);
 	if (give_name(p) < 0)
 		return fail(p, "rename", err);
-	/* Sync the name, too. On some file systems that fails; no harm. */
+	/* Sync the name, too. On some file systems this fails, which does no
+	 * harm. */
 	(void)fsync(p->dir);
 	inv_part_close(p);
 	return 0;

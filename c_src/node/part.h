@@ -13,7 +13,7 @@
  *
  * The file is locked while it is open. If a program ends before its part is
  * complete, another program can continue the part. Only regular files of this
- * user are opened, links are not followed, and no other file is overwritten.
+ * user are opened. Links are not followed, and no other file is overwritten.
  */
 struct inv_part {
 	int dir;

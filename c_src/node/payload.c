@@ -52,9 +52,9 @@ struct inv_blob inv_payload_file(const char *name)
 }
 
 /*
- * Up to the field e_machine, the ELF headers for 32 and 64 bits are the same.
- * The files are built for the processor of this command, so they have its byte
- * order.
+ * Reads e_machine from a file's ELF header. The headers for 32 and 64 bits are
+ * the same up to this field. The files have the byte order of this command,
+ * because they are built for the same processor.
  */
 unsigned inv_payload_machine(void)
 {

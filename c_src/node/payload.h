@@ -24,10 +24,10 @@ struct inv_blob {
 const char *inv_payload_build(void);
 
 /*
- * Return the arguments of a call of erl_eval:expr/5 on the node, in the
- * external format without a version byte. inv_payload_survey is for the survey
- * (abi/control.h, section 1). The other two are for loading the code (section
- * 2): the arguments are the head, a term Args from the caller, and the tail.
+ * These functions return the arguments of a call of erl_eval:expr/5 on the
+ * node, in the external format without a version byte. inv_payload_survey is
+ * for the survey (abi/control.h, section 1). The arguments for loading the code
+ * (section 2) are the head, a term Args from the caller, and the tail.
  */
 struct inv_blob inv_payload_survey(void);
 struct inv_blob inv_payload_boot_head(void);
@@ -45,8 +45,8 @@ struct inv_blob inv_payload_boot_tail(void);
 struct inv_blob inv_payload_file(const char *name);
 
 /*
- * Return for which processor the files are built: e_machine of ELF, and 32 or
- * 64 bits.
+ * These functions return for which processor the files are built: e_machine of
+ * ELF, and 32 or 64 bits.
  */
 unsigned inv_payload_machine(void);
 unsigned inv_payload_bits(void);

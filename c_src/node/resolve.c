@@ -15,7 +15,7 @@
 /*
  * getaddrinfo(3) can take very long and cannot be interrupted. So a separate
  * thread calls it, and the caller waits for this thread only until the
- * deadline. Of the two threads, the one that finishes last frees this struct.
+ * deadline. The thread that finishes last frees this struct.
  */
 struct lookup {
 	atomic_int users;

@@ -9,9 +9,9 @@
 #include "node/ask.h"
 #include "term/print.h"
 
-/* Between a request and its answer, the system clock may advance by this many
- * nanoseconds more or less than the monotonic clock. Then the system clock was
- * only slewed, not set. */
+/* In the time from a request to its answer, the system clock may advance by
+ * this many nanoseconds more or less than the monotonic clock. If the
+ * difference is larger, the system clock was set and not only slewed. */
 #define CLOCK_SET_NS 100000u
 
 /* --- asking --------------------------------------------------------------- */
@@ -92,8 +92,8 @@ void inv_session_read_ask(struct inv_ask *ask, const struct inv_session *s,
 
 /* --- answers -------------------------------------------------------------- */
 
-/* Reads a Status, which is skipped if `out' is NULL. If it is not valid, err
- * has the whole answer as text. */
+/* Reads a Status. If `out' is NULL, skips the Status. If the Status is not
+ * valid, err has the whole answer as text. */
 static int take_status(struct inv_decode *d, struct inv_status *out,
 		       struct inv_err *err)
 {

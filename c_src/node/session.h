@@ -41,7 +41,7 @@ struct inv_strings {
 struct inv_session_seq {
 	int64_t label;	   /* label of the requests' tokens; the same on all
 			      nodes */
-	uint64_t requests; /* how many may begin; 0: no limit */
+	uint64_t requests; /* how many requests may begin; 0: no limit */
 	uint64_t one_in;   /* a sample: only one in this many requests begins */
 	const char *variable; /* names of variables of the specs, with commas in
 			      between; NULL: none */
@@ -73,8 +73,9 @@ struct inv_session_decide {
 struct inv_session_sample {
 	int64_t hz;
 	bool waiting; /* also sample stacks of waiting processes */
-	int64_t most; /* at each sampling, take at most this many stacks of
-			 running processes, and as many of waiting ones */
+	int64_t most; /* at each sampling, take the stacks of at most this many
+			 running processes, and of at most this many waiting
+			 processes */
 };
 
 /* The arguments of inv_session_start_ask; call inv_session_opts_init first. */
@@ -110,16 +111,17 @@ struct inv_session_opts {
 void inv_session_opts_init(struct inv_session_opts *o);
 
 /*
- * The state of the requests INV_VERB_CLOCK. From them the session notes in its
- * log how the node's clock differs from the command's (INV_NOTE_CLOCK). Each
- * request contains the times at which the previous request was sent and
- * answered.
+ * The state of the requests INV_VERB_CLOCK. From these requests the session
+ * learns how the node's clock differs from the command's, and notes it in its
+ * log (INV_NOTE_CLOCK). Each request contains the times at which the previous
+ * request was sent and answered.
  */
 struct inv_session_clock {
 	uint64_t command; /* the command's number, from inv_session_clock_new */
 	uint32_t n;	  /* how many requests were sent so far */
-	uint64_t sent_ns; /* when the last request was sent; 0: none was sent,
-			     it failed, or the command's clock was set */
+	uint64_t sent_ns; /* when the last request was sent; 0: no request was
+			     sent, the last one failed, or the command's clock
+			     was set */
 	uint64_t answered_ns; /* when the last request was answered */
 };
 
@@ -166,11 +168,12 @@ int inv_session_ok_got(const struct inv_ask *ask, struct inv_err *err);
 int inv_session_status_got(const struct inv_ask *ask, struct inv_status *out,
 			   struct inv_err *err);
 /* Like inv_session_status_got, for the answer to INV_VERB_CLOCK. Also stores
- * the times of this request in s->clock, for the next one. */
+ * the times of this request in s->clock, for the next request. */
 int inv_session_clock_got(const struct inv_ask *ask, struct inv_session *s,
 			  struct inv_status *out, struct inv_err *err);
 
-/* Returns a random number, by which a session distinguishes commands. */
+/* Returns a random number for a command. A session distinguishes commands by
+ * their numbers. */
 uint64_t inv_session_clock_new(void);
 /* Requests at most max bytes of a live session's log, from offset on. */
 void inv_session_follow_ask(struct inv_ask *ask, const struct inv_session *s,

@@ -33,20 +33,23 @@ struct inv_status {
 	char state[16]; /* arming, tracing, stopping, stopped, failed; "": the
 			   key is missing */
 	char why[16];	/* why the session has stopped, or is stopping; "" or
-			   "none": it is not */
+			   "none": it runs */
 	char text[512]; /* explains `why', with figures */
 	int code;	/* enum inv_code if the session failed; otherwise 0 */
 	/* the log's path on the node's machine; "": there is no log */
 	char log[512];
 	int64_t functions, processes, sensitive; /* how many functions and
-						  * processes the specs matched;
-						  * -1: unknown */
+						  * processes the specs matched,
+						  * and how many processes are
+						  * left out because they have
+						  * the flag `sensitive'; -1:
+						  * unknown */
 	int64_t system; /* how many kinds of events the VM's system monitor
 			   reports */
 	int64_t idle;	/* how many specs match nothing on this node; such
 			 specs begin no requests */
 	/* How many requests (sequential traces) began; -1: the session begins
-	 * none. The next four fields are about such requests, too. */
+	 * none. The next four fields also describe these requests. */
 	int64_t begun;
 	uint64_t beyond;       /* requests that were not recorded, because of
 				  the limit or the sample */
@@ -63,7 +66,8 @@ struct inv_status {
 	uint64_t produced, recorded, dropped, log_bytes;
 	char filter[512];	      /* "": no filter */
 	uint64_t filtered, undecided; /* how many events the filter left out,
-					 and how many it could not decide */
+					 and for how many it lacked facts to
+					 decide */
 	uint64_t redacted; /* how many values were replaced by a mark */
 	uint64_t left_out; /* calls, and ends of calls, that the bound on
 			      open calls left out (nif/bound.h) */

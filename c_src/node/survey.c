@@ -61,8 +61,8 @@ static int decode_nodes(struct inv_decode *d, struct inv_survey *out)
 }
 
 /*
- * Decodes the survey. A release is a text such as "25" or "27-rc1". For old
- * releases such as "R16B", out->otp becomes 0; inv_survey_check refuses them.
+ * Decodes the survey. A release is a text such as "25" or "27-rc1". For an old
+ * release such as "R16B", out->otp becomes 0, which inv_survey_check refuses.
  */
 static int decode(struct inv_decode *d, struct inv_survey *out)
 {

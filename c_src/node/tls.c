@@ -40,7 +40,8 @@ void inv_tls_opts_init(struct inv_tls_opts *o)
 /* --- the client ----------------------------------------------------------- */
 
 /* Sets err to the reason why a file cannot be used. If the file cannot be read,
- * OpenSSL's own text depends on its version, so the text is that of errno. */
+ * the text is that of errno, because OpenSSL's own text depends on its
+ * version. */
 static int no_file(const struct inv_openssl *o, const char *what,
 		   const char *file, struct inv_err *err)
 {
@@ -149,10 +150,11 @@ struct inv_tls *inv_tls_new(const struct inv_tls_opts *opts,
 			SSL_MODE_ENABLE_PARTIAL_WRITE |
 				SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
 			NULL);
-	/* In the mode SSL_MODE_AUTO_RETRY, SSL_read would not return as long as
-	 * a node sends only messages of TLS itself. */
+	/* In the mode SSL_MODE_AUTO_RETRY, SSL_read would not return while a
+	 * node sends only TLS messages without data. */
 	o->SSL_CTX_ctrl(t->ctx, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, NULL);
-	/* A node that is killed does not send close_notify, the end of TLS. */
+	/* A node that is killed does not send close_notify, the TLS message
+	 * that ends a connection. */
 	o->SSL_CTX_set_options(t->ctx, SSL_OP_IGNORE_UNEXPECTED_EOF |
 					       SSL_OP_NO_RENEGOTIATION);
 	o->SSL_CTX_add_custom_ext(t->ctx, LONG_EXTENSION, SSL_EXT_CLIENT_HELLO,
@@ -339,8 +341,8 @@ void inv_tls_link_free(struct inv_tls_link *l)
 }
 
 /*
- * OpenSSL puts errors into a queue, one for each thread. So the queue is
- * emptied before each call of OpenSSL.
+ * Each thread has one queue for the errors of OpenSSL. So this function empties
+ * the queue before it calls OpenSSL.
  */
 int inv_tls_shake(struct inv_tls_link *l, short *events, struct inv_err *err)
 {

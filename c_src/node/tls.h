@@ -14,14 +14,14 @@
 struct inv_tls_opts {
 	char cert[INV_TLS_PATH_MAX]; /* file with the client's certificate;
 					"": the client has none */
-	char key[INV_TLS_PATH_MAX];  /* file with its key; "": the key is in
-					the file `cert' */
+	char key[INV_TLS_PATH_MAX];  /* file with the client's key; "": the key
+					is in the file `cert' */
 	char ca[INV_TLS_PATH_MAX];   /* file with the CAs that sign
 				      * certificates of nodes; "": the CAs of
 				      * this machine */
 	char password[256];	     /* password of the key */
 	bool verify;		     /* check the certificates of nodes */
-	bool verify_said;	     /* the options file has a value for
+	bool verify_said;	     /* true if the options file has a value for
 					`verify' */
 	bool tls12;		     /* the versions of TLS that are allowed */
 	bool tls13;

@@ -60,9 +60,9 @@ static void name_of(inv_word atom, char *out, size_t size)
 	inv_plain_text(out, size, inv_box_ptr(b, 1), inv_box_n(b));
 }
 
-/* Returns true if a pair before the cell `at' of the list has the same key.
- * Such a file is refused: Erlang would use the first pair, but people expect
- * the last one. */
+/* Returns true if a pair before the cell `at' of the list has the same key. A
+ * file that repeats a key is refused: Erlang would use the first pair, but
+ * people expect the last pair. */
 static bool is_repeated(inv_word list, inv_word at, inv_word key)
 {
 	const inv_word *k = inv_box_of(key, INV_BOX_ATOM);
@@ -277,8 +277,8 @@ int inv_tls_optfile_parse(struct inv_tls_opts *o, const char *text,
 
 	if (!words)
 		return inv_err_set(err, INV_ENOMEM, "no memory");
-	/* OTP 25's default, which applies if the file has no value of
-	 * verify. */
+	/* If the file has no value of `verify', the default of OTP 25
+	 * applies. */
 	o->verify = false;
 	r = inv_tree_parse(&h, text, &list, err);
 	if (r == 0)

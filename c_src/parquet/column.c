@@ -28,7 +28,7 @@ void inv_parquet_column_release(struct inv_parquet_column *c)
 
 /* --- values --------------------------------------------------------------- */
 
-/* Makes room for the levels of n more rows. */
+/* Makes room for the definition levels of n more rows (1, or 0 for NULL). */
 static int more_levels(struct inv_parquet_column *c, size_t n)
 {
 	size_t cap = c->cap_rows ? c->cap_rows * 2 : 256;
@@ -46,7 +46,7 @@ static int more_levels(struct inv_parquet_column *c, size_t n)
 	return 0;
 }
 
-/* Adds the levels of n rows, for which more_levels has made room. */
+/* Adds the definition levels of n rows, for which more_levels has made room. */
 static void add_levels(struct inv_parquet_column *c, const uint32_t *levels,
 		       size_t n)
 {
@@ -60,7 +60,7 @@ static void fill(uint32_t *to, uint32_t v, size_t n)
 		to[i] = v;
 }
 
-/* Adds the same level for n rows. */
+/* Adds the same definition level for n rows. */
 static int add_level(struct inv_parquet_column *c, uint32_t level, size_t n)
 {
 	if (more_levels(c, n))
@@ -76,7 +76,7 @@ int inv_parquet_column_nulls(struct inv_parquet_column *c, size_t n)
 	return add_level(c, 0, n);
 }
 
-/* Copies the values that are not NULL. Returns how many. */
+/* Copies the values that are not NULL. Returns their number. */
 static size_t get_values(int64_t *to, const int64_t *v, const uint32_t *levels,
 			 size_t n)
 {
@@ -191,7 +191,8 @@ static void define(struct inv_parquet_column *c, const struct inv_cast *cast,
 	inv_buf_release(&pid);
 }
 
-/* Returns the slot of a number, or the free slot where it belongs. */
+/* Returns the slot of a word's or process's number, or the free slot in which
+ * the number must be stored. */
 static struct inv_parquet_slot *slot_of(const struct inv_parquet_column *c,
 					uint32_t number)
 {
@@ -223,8 +224,9 @@ static int grow_slots(struct inv_parquet_column *c)
 	return 0;
 }
 
-/* Returns the index of a number's text in the dictionary, or UINT32_MAX if
- * memory is exhausted. */
+/* Returns the dictionary's index of the text that has this number (in inv_words
+ * or inv_cast). Adds the text if it is new. Returns UINT32_MAX if memory is
+ * exhausted. */
 static uint32_t index_of(struct inv_parquet_column *c,
 			 const struct inv_cast *cast, uint32_t number)
 {
@@ -253,7 +255,8 @@ int inv_parquet_column_numbers(struct inv_parquet_column *c,
 	if (!to || more_levels(c, n))
 		return INV_ENOMEM;
 	levels = c->levels + c->rows;
-	/* Rows that follow each other often have the same text. */
+	/* Rows that follow each other often have the same text, so look up each
+	 * run of equal numbers only once. */
 	for (size_t i = 0; i < n; i += run) {
 		run = 1;
 		while (i + run < n && numbers[i + run] == numbers[i])
@@ -356,7 +359,7 @@ static int put_values(struct inv_parquet_column *c, struct inv_buf *b)
 		inv_buf_put(b, v, c->values.len);
 		return INV_PARQUET_PLAIN;
 	default:
-		/* Without a dictionary there are no values either. */
+		/* If the dictionary is empty, the column has no values. */
 		bits = inv_encode_bits(c->n_dictionary ? c->n_dictionary - 1 :
 							 0);
 		inv_buf_putc(b, (char)bits);
@@ -365,7 +368,7 @@ static int put_values(struct inv_parquet_column *c, struct inv_buf *b)
 	}
 }
 
-/* Appends the levels, with their length before them. */
+/* Appends the length of the definition levels, and then the levels. */
 static void put_levels(struct inv_parquet_column *c, struct inv_buf *b)
 {
 	size_t begin = b->len;

@@ -58,8 +58,8 @@ void inv_parquet_column_release(struct inv_parquet_column *c);
  * inv_parquet_column_nulls adds NULL for n rows.
  */
 int inv_parquet_column_nulls(struct inv_parquet_column *c, size_t n);
-/* Adds the values of n rows. levels[i] is 1, or 0 if value i is NULL. levels
- * may be NULL if no value is. */
+/* Adds the values of n rows. levels[i] is 1, or 0 if value i is NULL. `levels'
+ * may be NULL if no value is NULL. */
 int inv_parquet_column_ints(struct inv_parquet_column *c, const int64_t *v,
 			    const uint32_t *levels, size_t n);
 /* Adds the values of n rows: numbers of words or processes; 0 is NULL. */
@@ -75,20 +75,20 @@ size_t inv_parquet_column_size(const struct inv_parquet_column *c);
 
 /* What was written of a column in one row group. */
 struct inv_parquet_chunk {
-	int64_t dictionary_off; /* offset of the dictionary in the file; -1:
-				   none */
+	int64_t dictionary_off; /* offset of the dictionary in the file; -1: no
+				   dictionary */
 	int64_t data_off;
 	int64_t plain_size; /* uncompressed size, with the page headers */
 	int64_t size;
 	int64_t values, nulls;
-	bool bounds; /* `least' and `most' are valid: the lowest and the highest
-			value */
+	bool bounds; /* true if `least' and `most' are set: the lowest and the
+			highest value */
 	int64_t least, most;
-	int encoding; /* encoding of the values, as a number of Parquet */
+	int encoding; /* Parquet's number of the encoding of the values */
 };
 
-/* Appends the pages of the column to out, and makes the column empty. off: the
- * offset that the pages will have in the file. Returns 0 or INV_ENOMEM. */
+/* Appends the pages of the column to out, and makes the column empty. `off' is
+ * the offset that the pages will have in the file. Returns 0 or INV_ENOMEM. */
 int inv_parquet_column_write(struct inv_parquet_column *c, struct inv_buf *out,
 			     int64_t off, struct inv_buf *spare, void *zstd,
 			     struct inv_parquet_chunk *chunk);

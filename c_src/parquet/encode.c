@@ -22,7 +22,7 @@ struct packer {
 
 static inline void pack(struct packer *p, uint64_t v, unsigned bits)
 {
-	/* acc has at most 7 bits, so 57 fit at a time. */
+	/* acc contains at most 7 bits, so at most 57 bits more fit into it. */
 	if (bits > 56) {
 		pack(p, v & 0xffffffff, 32);
 		v >>= 32;
@@ -78,7 +78,8 @@ void inv_encode_rle(struct inv_buf *out, const uint32_t *v, size_t n,
 		while (at + run < n && v[at + run] == v[at])
 			run++;
 		/* A run can follow only a full group of 8 packed numbers. So
-		 * first the numbers of the run fill the group. */
+		 * the first numbers of the run are packed, too, until the group
+		 * is full. */
 		if ((at - from) % 8) {
 			size_t fill = 8 - (at - from) % 8;
 
@@ -108,8 +109,8 @@ static void zigzag(struct inv_buf *out, int64_t v)
 	varint(out, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
 }
 
-/* Writes a block of n differences: the least one, and then by how much each is
- * greater than the least. */
+/* Writes a block of n differences: first the least difference, and then by how
+ * much each difference is greater. */
 static void put_block(struct inv_buf *out, const int64_t *d, unsigned n)
 {
 	struct packer p = { .out = out };

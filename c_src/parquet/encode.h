@@ -13,7 +13,7 @@
  * may be 0 to 32. */
 void inv_encode_rle(struct inv_buf *out, const uint32_t *v, size_t n,
 		    unsigned bits);
-/* The same for n times the number v, n > 0. */
+/* Like inv_encode_rle, for n numbers that are all v. n must not be 0. */
 void inv_encode_run(struct inv_buf *out, uint32_t v, size_t n, unsigned bits);
 /* DELTA_BINARY_PACKED: the differences between successive numbers, in blocks of
  * 128. */

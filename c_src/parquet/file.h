@@ -14,7 +14,8 @@
 #define INV_PARQUET_GROUP_ROWS 122880u
 #define INV_PARQUET_GROUP_BYTES ((size_t)64 << 20)
 
-/* Memory for writing a row group. Files share it. A struct of zeros is empty. */
+/* Memory for writing a row group. All files may share one such struct. A struct
+ * of zeros is empty. */
 struct inv_parquet_scratch {
 	struct inv_buf out, spare;
 	void *zstd; /* a ZSTD_CCtx */
@@ -24,8 +25,8 @@ struct inv_parquet_file {
 	/* private */
 	const struct inv_table *table;
 	struct inv_parquet_scratch *scratch;
-	int fd; /* -1 except while a row group is written: there can be more
-		   files than a program can have open */
+	int fd; /* -1 except while a row group is written, because a program
+		   cannot have all files open at once */
 	int64_t off; /* bytes that were written to the file */
 	struct inv_parquet_column *columns;
 	unsigned n_columns;

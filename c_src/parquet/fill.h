@@ -7,9 +7,9 @@
 
 /*
  * Adds the rows of a batch to the columns of its table, one column after the
- * other. This is faster than adding one row after the other: each row touches
- * memory in all columns, and if there are files of many nodes, this memory is
- * not in the processor's caches.
+ * other. This is faster than adding one row after the other. Each row would
+ * touch the memory of all columns; with files of many nodes, this memory is not
+ * in the processor's caches.
  *
  * `columns' has a column for each column of the file. Returns 0 or INV_ENOMEM.
  */

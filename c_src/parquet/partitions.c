@@ -22,7 +22,8 @@
 
 struct key {
 	uint32_t table;
-	uint32_t node; /* number in inv_words; 0: not known, or not asked for */
+	uint32_t node; /* number in inv_words; 0: not known, or rows are not
+			  divided by node */
 	int64_t hour;  /* hours since the epoch */
 	int64_t has_hour;
 };
@@ -62,8 +63,8 @@ void inv_partitions_release(struct inv_partitions *p)
 
 /* --- which partition ------------------------------------------------------ */
 
-/* Returns the partition of a row: the node of the first process in the row that
- * is known, and the hour of the first time that is known. */
+/* Returns the partition of a row: the node of the first known process in the
+ * row, and the hour of the first known time in the row. */
 static struct key key_of(const struct inv_partitions *p,
 			 const struct inv_cast *cast, enum inv_table_id table,
 			 const struct inv_cell *cells)
@@ -71,7 +72,7 @@ static struct key key_of(const struct inv_partitions *p,
 	const struct inv_key_columns *c = &p->columns[table];
 	struct key k;
 
-	memset(&k, 0, sizeof(k)); /* also the padding, which is hashed */
+	memset(&k, 0, sizeof(k)); /* the padding, too, because it is hashed */
 	k.table = table;
 	for (unsigned i = 0; !k.node && i < c->n_nodes; i++) {
 		const struct inv_cell *cell = &cells[c->nodes[i]];
@@ -238,7 +239,7 @@ static int create(struct inv_partitions *p, struct inv_partition *x,
 	return rc;
 }
 
-/* Finishes the file that was not used for the longest time. */
+/* Finishes the file whose last use was longest ago. */
 static int finish_oldest(struct inv_partitions *p, struct inv_err *err)
 {
 	struct inv_partition *oldest = p->all, *x, *next;
@@ -285,7 +286,7 @@ static struct inv_partition *add(struct inv_partitions *p, const struct key *k,
 /* --- rows ----------------------------------------------------------------- */
 
 /* While the rows of all files together take more memory than the limit, writes
- * the rows of the file that has the most of this memory. */
+ * the rows of the file whose rows take the most memory. */
 static int stay_small(struct inv_partitions *p, struct inv_err *err)
 {
 	struct inv_partition *x, *next, *largest;

@@ -5,8 +5,9 @@
 #include "parquet/file.h"
 
 /*
- * Writes rows into a tree of directories that programs for large tables know
- * from Apache Hive:
+ * Writes rows into a tree of directories, as Apache Hive and other programs for
+ * large tables read it:
+ *
  *
  *	DIR/calls/node=shop@a/hour=2026-11-27T08/part-0.parquet
  *
@@ -14,11 +15,10 @@
  * is __HIVE_DEFAULT_PARTITION__. In the name of a node, all bytes but letters,
  * digits and _ . @ - are written as %XX.
  *
- * The rows that are not written yet take at most `memory' bytes. If they take
- * more, the files whose rows take the most memory write a row group early. If
- * there are more than `files' files, the file that was not used for the longest
- * time is finished; if more rows for it follow, they go into part-1.parquet,
- * and so on.
+ * If the rows that are not written yet take more than `memory' bytes, the files
+ * whose rows take the most memory write a row group early. If there are more
+ * than `files' files, the file whose last use was longest ago is finished. If
+ * more rows for this file follow, they go into part-1.parquet, and so on.
  */
 #define INV_PARTITIONS_MEMORY ((size_t)512 << 20)
 #define INV_PARTITIONS_FILES 4096u
@@ -48,7 +48,7 @@ struct inv_partitions {
  * Each of the other tables is one file. */
 bool inv_partitions_divide(enum inv_table_id table);
 
-/* p must be all zero. by must not be 0. Returns 0 or INV_ENOMEM. Call
+/* All fields of *p must be 0. `by' must not be 0. Returns 0 or INV_ENOMEM. Call
  * inv_partitions_release in both cases. */
 int inv_partitions_init(struct inv_partitions *p, const char *dir, unsigned by,
 			struct inv_parquet_scratch *scratch);

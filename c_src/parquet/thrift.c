@@ -18,7 +18,8 @@ static void head(struct inv_thrift *t, int field, enum inv_thrift_type type)
 {
 	int delta = field - t->last[t->depth];
 
-	/* All structs of Parquet have fewer than 16 fields. */
+	/* All structs of Parquet have fewer than 16 fields, so `delta' fits
+	 * into 4 bits. */
 	inv_buf_putc(t->out, (char)(delta << 4 | (int)type));
 	t->last[t->depth] = field;
 }

@@ -55,7 +55,7 @@ void inv_thrift_list_int(struct inv_thrift *t, int64_t v);
 void inv_thrift_list_text(struct inv_thrift *t, const char *text);
 /* inv_thrift_struct begins a struct in a field. inv_thrift_end ends the
  * innermost struct that is open; if there is none, it ends the outermost
- * struct, which needs no begin. */
+ * struct, which is open from the start. */
 void inv_thrift_struct(struct inv_thrift *t, int field);
 void inv_thrift_end(struct inv_thrift *t);
 

@@ -16,9 +16,9 @@
 #include "nif/nif.h"
 
 /*
- * The engine's two values of State. A tracer's State is its handle, which is
- * larger than both (nif/tracer.h). All are immediate terms, so they can be
- * compared as words.
+ * The two values of State that mean the engine. For a tracer, State is its
+ * handle, which is larger than both (nif/tracer.h). All these values are
+ * immediate terms, so they can be compared as words.
  */
 static ERL_NIF_TERM engine;
 static ERL_NIF_TERM engine_meta;

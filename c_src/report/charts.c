@@ -47,8 +47,8 @@ static void keep(struct inv_charts *c, struct inv_chart *x)
 	}
 }
 
-/* Makes room for a new request: ends the collection of the request without an
- * event for the longest time. */
+/* Makes room for a new request: stops collecting the hops of the request whose
+ * last event is the oldest. */
 static void evict(struct inv_charts *c)
 {
 	size_t oldest = 0;

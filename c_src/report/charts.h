@@ -10,10 +10,10 @@
 
 /*
  * The slowest requests with their hops, for sequence charts. While requests
- * run, the hops of at most INV_CHARTS_LIVE requests are collected. If there are
- * more, the collection of the request without an event for the longest time
- * ends. This request is kept if it is one of the INV_CHARTS_KEPT slowest so
- * far.
+ * run, the hops of at most INV_CHARTS_LIVE requests are collected. If another
+ * request begins, no more hops are collected of the request whose last event is
+ * the oldest. This request is kept if it is one of the INV_CHARTS_KEPT slowest
+ * so far.
  */
 #define INV_CHARTS_LIVE 128u
 #define INV_CHARTS_KEPT 20u
@@ -23,7 +23,8 @@
 struct inv_chart {
 	uint64_t request;
 	int64_t first_ns, last_ns;
-	uint64_t used; /* `clock' of struct inv_charts at its last event */
+	uint64_t used; /* the value of `clock' in struct inv_charts when this
+			  request had its last event */
 	struct inv_hops hops;
 };
 

@@ -6,7 +6,7 @@
 #include "report/page.h"
 #include "report/report.h"
 
-/* How many rows of a table a page or an object has at most. */
+/* A page or an object has at most this many rows of a table. */
 #define ROWS 200u
 
 struct writer {
@@ -27,7 +27,7 @@ static void put_word(struct writer *w, const char *key, uint64_t word)
 		inv_json_null(w->j, key);
 }
 
-/* Writes the text that was collected. */
+/* Writes the text that was collected in w->text, as the value of `key'. */
 static void put_text(struct writer *w, const char *key)
 {
 	inv_json_bytes(w->j, key, w->text.data, w->text.len);

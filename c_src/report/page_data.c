@@ -94,8 +94,8 @@ static void put_lanes(struct writer *w)
 	free(order);
 }
 
-/* Returns the place of a function in the list of names. If the function has no
- * place yet, gives it the next one. */
+/* Returns the position of a function in the list of names, from 1. If the
+ * function is not in the list yet, adds it. */
 static uint32_t place_of(struct writer *w, uint32_t what)
 {
 	if (what && !w->names[what - 1])
@@ -103,8 +103,8 @@ static uint32_t place_of(struct writer *w, uint32_t what)
 	return what ? w->names[what - 1] : 0;
 }
 
-/* Writes [lane, function, begin, duration, 4 * depth + kind, ...]. Returns how
- * many slices there are. */
+/* Writes an array with five numbers for each slice: lane, function, begin,
+ * duration, and 4 * depth + kind. Returns the number of slices. */
 static uint64_t put_slices(struct writer *w)
 {
 	const struct inv_timeline *t = &w->r->timeline;
@@ -218,8 +218,8 @@ static bool is_wide(const struct inv_paths *p, const struct inv_paths_frame *f)
 	       f->total_ns >= inv_paths_root(p)->total_ns / PARTS;
 }
 
-/* Writes frames as [name, depth, total, itself, calls], each frame before the
- * frames below it. */
+/* Writes an array with five numbers for each frame: name, depth, total time,
+ * own time, and calls or samples. A frame comes before the frames below it. */
 static void put_frames(struct writer *w, const struct inv_paths *p)
 {
 	const struct inv_paths_frame *f = NULL;

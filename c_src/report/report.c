@@ -28,7 +28,7 @@ static uint64_t counter(const struct inv_cell *c)
 	return (uint64_t)integer(c);
 }
 
-/* Returns the time in a cell. In a damaged log a time can be negative, and
+/* Returns the time in a cell. In a damaged log a time can be negative; it
  * counts as 0. */
 static uint64_t duration(const struct inv_cell *c)
 {
@@ -586,8 +586,8 @@ bool inv_report_is_loss(const struct inv_report *r,
 	return len != strlen(limit) || memcmp(reason, limit, len) != 0;
 }
 
-/* Subtracts events that came after the limit of a recording from the losses of
- * the nodes. */
+/* Subtracts the events that came after the limit of a recording from the nodes'
+ * counts of lost events. */
 static void subtract_limit(struct inv_report *r)
 {
 	for (size_t i = 0; i < r->losses.n; i++)

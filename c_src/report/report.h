@@ -122,7 +122,7 @@ struct inv_report {
 	struct inv_rows rows;
 	const struct inv_cast *cast;
 	uint64_t events;
-	int64_t begin_ns, end_ns; /* begin_ns > end_ns: there is nothing */
+	int64_t begin_ns, end_ns; /* begin_ns > end_ns: there are no events */
 	/* keys: the numbers of the tag and of the node in inv_words */
 	struct inv_keyed tags;
 	/* keys: the numbers of the node and of the reason in inv_words */
@@ -130,13 +130,15 @@ struct inv_report {
 	struct inv_keyed functions; /* key: the number of the function */
 	/* keys: the numbers of node and name in inv_words */
 	struct inv_keyed kinds;
-	/* keys: the numbers of node and name in inv_words. If the process has
-	 * no name: its number, and its serial and kind (inv_report_mailbox) */
+	/* keys: the numbers of node and name in inv_words. For a process
+	 * without a name: its number, and its serial and kind
+	 * (inv_report_mailbox) */
 	struct inv_keyed mailboxes;
 	/* keys: the numbers in inv_words of the sender's node and name, and of
 	 * the receiver's node and name */
 	struct inv_keyed flows;
-	struct inv_keyed exits; /* key: hash of the reason, which is `text' */
+	struct inv_keyed exits; /* key: hash of the exit reason; the row's
+				   `text' is the reason */
 	struct {
 		uint64_t n, ended, failed, uncertain;
 		struct inv_top slowest;
@@ -167,8 +169,8 @@ struct inv_report {
 	struct inv_charts charts; /* only for a page */
 };
 
-/* `page': also collects what only a page shows. Returns 0 or INV_ENOMEM. Call
- * inv_report_release in both cases. */
+/* If `page' is true, also collects what only a page shows. Returns 0 or
+ * INV_ENOMEM. Call inv_report_release in both cases. */
 int inv_report_init(struct inv_report *r, struct inv_sink *s, bool page);
 void inv_report_release(struct inv_report *r);
 
@@ -207,7 +209,7 @@ struct inv_report_about {
 /* The writers. */
 void inv_report_text(struct inv_report *r, const struct inv_report_about *a,
 		     struct inv_buf *out);
-/* `page': also the timeline, charts and profile. */
+/* If `page' is true, writes the timeline, charts and profile, too. */
 void inv_report_json(struct inv_report *r, const struct inv_report_about *a,
 		     bool page, struct inv_json *j);
 void inv_report_page(struct inv_report *r, const struct inv_report_about *a,

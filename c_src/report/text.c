@@ -40,7 +40,7 @@ static size_t shown(const struct writer *w, size_t n)
 	return inv_rank_shown(n, w->a->top);
 }
 
-/* Names the columns, which are aligned as `align' says. */
+/* Begins a table: sets the alignment of its columns, and adds their names. */
 static void heads(struct writer *w, const char *align, const char *const *names)
 {
 	w->c.align = align;
@@ -99,9 +99,9 @@ static void time_cell(struct writer *w, bool known, uint64_t ns)
 		inv_columns_text(&w->c, "-");
 }
 
-/* Seconds since the first event. The time is negative if a call began before
- * the first event. This is possible, because a call that an action slow(T) or
- * failed picks has only one event, at its end. */
+/* Adds a cell with the seconds since the first event. They are negative if a
+ * call began before the first event. This is possible, because a call that an
+ * action slow(T) or failed picks has only one event, at its end. */
 static void at_cell(struct writer *w, int64_t ts_ns)
 {
 	bool before = ts_ns < w->r->begin_ns;

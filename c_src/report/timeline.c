@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-/* The first length of a bin. */
+/* The length of a bin at the start, in ns. */
 #define BIN_NS 1000
 /* The maximum length of a bin: the sum of all bins must fit into 64 bits. */
 #define BIN_MAX_NS ((int64_t)1 << 53)

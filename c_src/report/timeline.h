@@ -10,10 +10,10 @@
 #include "table/cast.h"
 
 /*
- * What happened when, in bounded memory. The time is divided into bins of equal
- * length, for which events are counted: of all processes together, and of each
- * process (lane). The longest calls and garbage collections are kept as slices.
- * The length of the bins doubles when an event comes after the last bin.
+ * A timeline in bounded memory. The time is divided into bins of equal length,
+ * for which events are counted: of all processes together, and of each process
+ * (lane). The longest calls and garbage collections are kept as slices. The
+ * length of the bins doubles when an event comes after the last bin.
  */
 #define INV_TIMELINE_BINS 512u
 /* At most this many processes have a lane. The events of other processes are
@@ -56,13 +56,14 @@ struct inv_timeline {
 	struct inv_top slices;
 	uint64_t unlaned; /* how many slices had no lane */
 	/* private */
-	uint32_t *slots;   /* hash table of lanes, from 1 */
-	uint32_t *lane_of; /* by the number of the process in inv_cast */
+	uint32_t *slots;   /* hash table: numbers of lanes, from 1; 0: free */
+	uint32_t *lane_of; /* lane_of[i - 1]: the lane of process i of
+			      inv_cast */
 	uint32_t n_lane_of;
 };
 
-/* All functions that return an int return 0 or INV_ENOMEM. Call
- * inv_timeline_release in both cases. */
+/* All functions that return an int return 0 or INV_ENOMEM. After
+ * inv_timeline_init, call inv_timeline_release in both cases. */
 int inv_timeline_init(struct inv_timeline *t);
 void inv_timeline_release(struct inv_timeline *t);
 

@@ -12,7 +12,8 @@
  */
 struct inv_top_entry {
 	int64_t value;
-	uint64_t order; /* if values are equal, lower orders are kept */
+	uint64_t order; /* among entries with equal values, those with lower
+			   orders are kept */
 };
 
 struct inv_top {
@@ -27,8 +28,8 @@ struct inv_top {
 /* Frees all entries. */
 void inv_top_release(struct inv_top *t);
 
-/* Counts the value in `seen'. Returns true if an entry with this value is among
- * the `most' highest ones so far. */
+/* Counts the value in `seen'. Returns true if an entry with this value would be
+ * among the `most' highest entries so far. */
 static inline bool inv_top_admits(struct inv_top *t, int64_t value)
 {
 	t->seen++;
