@@ -131,7 +131,7 @@ static bool hold(struct inv_consumer *c, uint64_t seq)
 }
 
 /* Returns the number of the oldest packet that can still exist if `top' is the
- * newest. */
+ * number of the newest packet. */
 static uint64_t oldest(const struct inv_consumer *c, uint64_t top)
 {
 	return top < c->n_slots ? 1 : top - c->n_slots + 1;
@@ -144,8 +144,8 @@ static void step(struct inv_ring_pos *pos, uint64_t seq)
 }
 
 /*
- * Returns true if the fields of the packet's slot do not contradict each other
- * or the position.
+ * Returns true if the fields of the packet's slot agree with each other and
+ * with the position.
  */
 static bool slot_is_sound(const struct inv_consumer *c,
 			  const struct inv_ring_slot *slot,
@@ -196,7 +196,7 @@ static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 
 /*
  * Adds the times of the records in [p, end) to *ns; each time is relative to
- * that of the previous record. Returns false if a record is invalid.
+ * the time of the previous record. Returns false if a record is invalid.
  */
 static bool add_times(const uint8_t *p, const uint8_t *end, uint64_t *ns)
 {
@@ -232,8 +232,8 @@ static bool has_large(const struct inv_ring_slot *slot, uint64_t seq)
 }
 
 /*
- * Sets the bytes of *f to those in large slot i. Returns 0, INV_EDAMAGED, or
- * INV_END if the event was overwritten.
+ * Sets the bytes of *f to the bytes in large slot i. Returns 0, INV_EDAMAGED,
+ * or INV_END if the event was overwritten.
  */
 static int find_large(const struct inv_consumer *c, uint32_t i,
 		      const struct commit *now, struct inv_fragment *f)
@@ -257,8 +257,9 @@ static int find_large(const struct inv_consumer *c, uint32_t i,
 	return 0;
 }
 
-/* Sets the bytes of *f to the packet's bytes from f->ev_off on, or to those in
- * its large slot. Returns the same codes as find_large. */
+/* Sets the bytes of *f to the packet's bytes from f->ev_off on or, if the
+ * packet has a large slot, to the bytes in that slot. Returns the same codes as
+ * find_large. */
 static int find_bytes(const struct inv_consumer *c,
 		      const struct inv_ring_slot *slot,
 		      const struct commit *now, struct inv_fragment *f)
@@ -292,9 +293,9 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 	word = atomic_load_explicit(&slot->commit, memory_order_acquire);
 	now = (struct commit){ INV_COMMIT_EV(word), INV_COMMIT_DEF(word),
 			       INV_COMMIT_N(word) };
-	/* The caller has computed `open' before this thread loaded the commit
-	 * word. If an event in a large slot was committed in between, the
-	 * packet is now complete. */
+	/* The caller computed `open' before this thread loaded the commit word.
+	 * If an event in a large slot was committed in the meantime, the packet
+	 * is complete now. */
 	if (now.n && large_of(slot))
 		open = false;
 	if (!slot_is_sound(c, slot, pos, &now))
@@ -310,8 +311,9 @@ static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 	f->n_events = (uint32_t)(slot->first_event + now.n - f->first_event);
 	f->ev_off = (uint32_t)pos->off;
 	f->begin_ns = slot->begin_ns;
-	/* The time of the fragment's first record is relative to that of the
-	 * previous record, which is in an earlier fragment of the packet. */
+	/* The time of the fragment's first record is relative to the time of
+	 * the record before it, which is in an earlier fragment of the
+	 * packet. */
 	if (!add_times(slot->data, slot->data + pos->off, &f->begin_ns))
 		return INV_EDAMAGED;
 	f->end_ns = load(&slot->end_ns);

@@ -24,10 +24,10 @@
  */
 
 /*
- * How far a ring has been read, and how many of the events before that position
- * were overwritten, written to the log (`recorded'), and so on. event =
- * overwritten + recorded + unwritten + damaged, unless another program has
- * corrupted the memory.
+ * A position up to which a ring has been read. The counts say what happened to
+ * the events before this position: they were overwritten, written to the log
+ * (`recorded'), and so on. event = overwritten + recorded + unwritten +
+ * damaged, unless another program has corrupted the memory.
  */
 struct inv_ring_pos {
 	uint64_t seq;	/* number of the packet to read next, from 1 */
@@ -65,7 +65,7 @@ struct inv_fragment {
 	uint64_t begin_ns; /* monotonic time to which the first event's time
 			      is relative */
 	uint64_t end_ns;
-	uint32_t n_events; /* 0: the records are notes. If ev_len is 0, too,
+	uint32_t n_events; /* 0: the records are notes or, if ev_len is 0, too,
 			      there are no records, only a new position */
 	uint32_t ev_off;   /* offset of ev from the packet's first event, in
 			      bytes */
@@ -93,8 +93,8 @@ int inv_consumer_init(struct inv_consumer *c, void *map, uint64_t len,
 		      uint32_t i);
 
 /*
- * Returns the number of the newest packet. A pass over the ring reads no
- * packets after this one, so that the pass ends even if the producer continues.
+ * Returns the number of the newest packet. A pass over the ring reads only up
+ * to this packet, so that the pass ends even if the producer continues.
  */
 uint64_t inv_consumer_top(const struct inv_consumer *c);
 
@@ -106,8 +106,8 @@ uint64_t inv_consumer_top(const struct inv_consumer *c);
  * With keep => newest (a flight recorder) the producer does not overwrite the
  * packet of *f until the next call of this function or of inv_consumer_release.
  * If the caller does not call inv_consumer_advance, the next call returns the
- * same events, and possibly more of the packet. With keep => newest, it may
- * instead return events of a later packet.
+ * same events, and possibly more of the packet. With keep => newest, the next
+ * call may instead return events of a later packet.
  */
 int inv_consumer_next(struct inv_consumer *c, uint64_t limit, unsigned take,
 		      struct inv_fragment *f);

@@ -6,8 +6,8 @@
 
 /*
  * Stores v with release order, so that this store comes after all earlier
- * stores of the program. So at whichever instruction this spooler is killed,
- * the next spooler finds all stores before this instruction, and none after it.
+ * stores of the program. If this spooler is killed, the next spooler finds all
+ * its stores up to the moment of its death, and no later store.
  */
 static void put(_Atomic uint64_t *p, uint64_t v)
 {
@@ -26,8 +26,8 @@ void inv_log_pos_load(const struct inv_ring_ctl *ctl, struct inv_log_pos *log)
 
 /*
  * Copies the journal's values to the ring and the control page. Stores read_seq
- * last: it is the only one of these fields that the producer reads, and it
- * frees the slot.
+ * last, because this store frees the slot: read_seq is the only one of these
+ * fields that the producer reads.
  */
 static void apply(struct inv_ring_ctl *ctl)
 {

@@ -8,8 +8,8 @@
 #include "ring/consumer.h"
 
 /*
- * Moves the positions in ring and log together, so that no event is lost or
- * written twice, at whichever instruction the spooler dies:
+ * Moves the positions in ring and log together. So no event is lost or written
+ * twice, even if the spooler dies in one of these steps:
  *
  *  1. the spooler writes the packet to the log file, from offset log_off on
  *  2. it stores the new positions in the journal and sets `valid'

@@ -33,7 +33,7 @@ static const struct inv_ring_head *ring_of(void *map, uint64_t owner)
 
 /* Returns true if the event of the packet `owner' is not needed any more: the
  * consumer has read the packet, or (with keep => newest) the producer has
- * overwritten it. */
+ * overwritten the packet. */
 static bool is_over(void *map, const struct inv_ring_ctl *ctl, uint64_t owner)
 {
 	const struct inv_ring_head *ring = ring_of(map, owner);
@@ -123,8 +123,8 @@ int inv_large_claim(const struct inv_larges *l, void *map, uint32_t ring,
 		    take(s, map, ctl, owner, mine))
 			return (int)((ring + i) % l->n);
 	}
-	/* Three attempts: the consumer may hold the packet of the first slot,
-	 * and another thread may take the second one. */
+	/* Try three slots, because the consumer may hold the packet of the
+	 * first slot, and another thread may take the second slot. */
 	for (tries = 0; ctl->keep == INV_KEEP_NEWEST && tries < 3; tries++) {
 		int at = oldest(l, &ns);
 

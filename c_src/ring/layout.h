@@ -44,8 +44,8 @@ void inv_layout_add_large(void *map, uint32_t n, uint32_t bytes);
 
 /*
  * Returns 0 if the len bytes at map are a complete mapping and all its offsets
- * lie within it; otherwise INV_EFORMAT, INV_EVERSION or INV_EDAMAGED. If it
- * returns 0, the texts of the control page end within their arrays. Other
+ * lie within it; otherwise INV_EFORMAT, INV_EVERSION or INV_EDAMAGED. After the
+ * result 0, the texts of the control page end within their arrays. Other
  * programs can change the mapping later. A caller that does not trust them must
  * copy the values, and check the copies.
  */

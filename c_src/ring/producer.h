@@ -43,10 +43,10 @@ struct inv_producer {
 	/* The open packet. data is NULL if no packet is open. */
 	uint8_t *data;
 	struct inv_ring_slot *slot;
-	uint64_t seq; /* number of the open packet or, if none is open, of the
-			 last one */
+	uint64_t seq; /* number of the open packet or, if no packet is open, of
+			 the last packet */
 	uint64_t begin_ns;
-	uint64_t last_ns; /* time of the last committed event; begin_ns if no
+	uint64_t last_ns; /* time of the last committed event, or begin_ns if no
 			     event is committed */
 	uint32_t ev;	  /* how many bytes of events are committed */
 	uint32_t def;	  /* how many bytes of definitions are committed */
@@ -67,9 +67,8 @@ void inv_producer_init(struct inv_producer *p, void *map, uint32_t ring);
  * inv_producer_open ensures that a packet is open; the next two functions are
  * its slow paths. inv_producer_open_new opens a packet, or returns INV_EFULL if
  * no slot is free. inv_producer_open_aged is for an open packet that is more
- * than a second old: with keep => oldest, it opens a new packet if a slot is
- * free, and otherwise the old packet stays open. `now' is in monotonic
- * nanoseconds.
+ * than a second old. With keep => oldest, it opens a new packet if a slot is
+ * free. Otherwise the old packet stays open. `now' is in monotonic nanoseconds.
  */
 int inv_producer_open_new(struct inv_producer *p, uint64_t now);
 int inv_producer_open_aged(struct inv_producer *p, uint64_t now);
@@ -85,7 +84,7 @@ static inline int inv_producer_open(struct inv_producer *p, uint64_t now)
 	return 0;
 }
 
-/* Closes the open packet: the next inv_producer_open takes a new one. */
+/* Closes the open packet: the next inv_producer_open opens a new packet. */
 static inline void inv_producer_close(struct inv_producer *p)
 {
 	p->data = 0;

@@ -2,8 +2,9 @@
 #include "ring/rate.h"
 
 /*
- * The largest number of events in a lease, for limits up to INV_RATE_SLOTS_MAX
- * times LEASE_EVENTS events a second. Higher limits have larger leases.
+ * A lease has at most this many events if the limit is at most
+ * INV_RATE_SLOTS_MAX times LEASE_EVENTS events a second. Higher limits have
+ * larger leases.
  */
 #define LEASE_EVENTS 32u
 #define SLOTS_MIN 16u
@@ -32,9 +33,9 @@ static uint64_t word(uint64_t units, uint64_t round)
 }
 
 /*
- * Returns true if `now' is more than a second after `then'. A thread reads the
- * clock before it calls inv_rate_lease; another thread may have stored a later
- * time. So `then' may be later than `now'.
+ * Returns true if `now' is more than a second after `then'. `then' may even be
+ * later than `now', because a thread reads the clock before it calls
+ * inv_rate_lease, and another thread may store a later time meanwhile.
  */
 static bool second_passed(uint64_t then, uint64_t now)
 {
@@ -92,8 +93,8 @@ uint32_t inv_rate_lease(struct inv_rate *r, uint64_t now)
 				&r->given[i], &then,
 				word(now >> UNIT_SHIFT, round));
 		}
-		/* This thread or another has taken the lease: go to the next
-		 * number. */
+		/* The lease is taken, by this thread or by another. Go to the
+		 * next number. */
 		atomic_compare_exchange_strong(&r->next, &number, number + 1);
 		if (ours)
 			return share(r, i);

@@ -25,8 +25,8 @@
 struct inv_rate {
 	_Atomic uint64_t next; /* number of the next lease, from 0 */
 	uint32_t n;	       /* how many events a second are allowed */
-	uint32_t slots;	       /* how many leases a second; together they are
-				  n events */
+	uint32_t slots;	       /* how many leases a second; together the leases
+				  have n events */
 	_Atomic bool reached;  /* a lease was refused: there were more events
 				  than allowed */
 	_Atomic uint64_t given[INV_RATE_SLOTS_MAX]; /* time and round of each

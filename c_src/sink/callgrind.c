@@ -10,7 +10,7 @@
 
 #include "sink/profile_sink.h"
 
-/* Names are written in full the first time; later only their numbers. */
+/* A name is written in full the first time, and later as its number. */
 struct writer {
 	struct inv_buf *b;
 	bool *named;

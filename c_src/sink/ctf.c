@@ -18,8 +18,9 @@ struct ctf {
 	struct inv_sink sink;
 	char *dir;
 	uint8_t uuid[16];
-	struct inv_ctf_stream **streams; /* by the number of the node; NULL: no
-					    event yet */
+	struct inv_ctf_stream **streams; /* streams[i]: the stream of the node
+					    with the number i; NULL: no event
+					    yet */
 	uint32_t n_streams;
 	struct inv_buf text;
 };
@@ -96,7 +97,7 @@ static int print(struct ctf *x)
 	return must(inv_term_print(x->sink.cursor, &x->text, &x->sink.print));
 }
 
-/* Returns the name of the process that earlier events showed. */
+/* Returns the process's name as earlier events showed it. */
 static struct inv_process_name shown_name(const struct inv_item *it,
 					  const struct inv_token *tok)
 {
@@ -114,7 +115,7 @@ static struct inv_process_name shown_name(const struct inv_item *it,
 }
 
 /* Writes the name of the process from a ti file. If there is none, writes the
- * name that earlier events showed. */
+ * process's name as earlier events showed it. */
 static void put_name(struct inv_buf *out, const struct inv_item *it,
 		     const struct inv_token *tok)
 {
@@ -151,8 +152,8 @@ static int put_process(struct ctf *x, struct inv_buf *out,
 	return rc;
 }
 
-/* Writes the label of the request. If it has none, writes the label of the
- * token, which the log has in the place of the tracee. */
+/* Writes the label of the request. If the request has no label, writes the
+ * token's label, which the log has in the place of the tracee. */
 static int put_label(struct ctf *x, struct inv_buf *out,
 		     const struct inv_item *it)
 {
@@ -182,8 +183,9 @@ static void put_function(struct inv_buf *out, const struct inv_item *it)
 	put_i64(out, m ? (int64_t)m->arity : -1);
 }
 
-/* Begins the next string, if the class of the event has one (`has'). Otherwise
- * the next term is appended to the string before it. */
+/* `has' says that the class of the event has another string for the next term:
+ * begins this string. Otherwise the next term is appended to the previous
+ * string. */
 static void next_string(struct ctf *x, struct inv_buf *out, bool has)
 {
 	if (has)

@@ -22,7 +22,8 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == 64, "no padding");
 
-/* A file's name has at most this many bytes of the node's name. */
+/* The name of a stream's file has at most this many bytes of the node's
+ * name. */
 #define PATH_NAME 100
 
 int inv_ctf_stream_init(struct inv_ctf_stream *st, const char *dir,
@@ -80,8 +81,8 @@ int inv_ctf_append(const char *path, const struct inv_buf *b,
 	return rc;
 }
 
-/* Returns the time to write for ts_ns. Readers require that the time of a
- * stream never goes back. */
+/* Returns the time that is written for ts_ns. It is never before the last time
+ * in the stream, because readers require that. */
 static uint64_t place(struct inv_ctf_stream *st, int64_t ts_ns)
 {
 	if (ts_ns > 0 && (uint64_t)ts_ns > st->last_ns)
@@ -175,7 +176,7 @@ static bool is_hidden(uint32_t c)
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || inv_char_hidden(c);
 }
 
-/* How many bytes the output of inv_ctf_text can have beyond `most': the longest
+/* How many bytes inv_ctf_text can append in addition to `most': the longest
  * escape, "…" and NUL. */
 #define REST 16
 

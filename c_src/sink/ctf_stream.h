@@ -43,8 +43,9 @@ void inv_ctf_stream_release(struct inv_ctf_stream *st);
 
 /*
  * Begins an event of the class `id'. The caller appends its fields to
- * st->packet and calls inv_ctf_stream_end. Or it removes the event with
- * inv_ctf_stream_cancel, whose `begin' is the result of this function.
+ * st->packet and calls inv_ctf_stream_end. To remove the event instead, the
+ * caller passes the result of this function as `begin' to
+ * inv_ctf_stream_cancel.
  */
 size_t inv_ctf_stream_event(struct inv_ctf_stream *st, uint16_t id,
 			    int64_t ts_ns);
@@ -60,11 +61,11 @@ int inv_ctf_stream_flush(struct inv_ctf_stream *st, struct inv_err *err);
 int inv_ctf_append(const char *path, const struct inv_buf *b,
 		   struct inv_err *err);
 /*
- * Appends a string, with a NUL. Control characters and those that a terminal
- * hides are replaced by an escape such as \x{0}, bytes that are not UTF-8 by
- * U+FFFD. After about `most' bytes the string is cut and ends with "…". The
- * empty string becomes "-", because babeltrace2 2.0.4 shows the value of
- * another event for an empty string.
+ * Appends a string, with a NUL. Control characters, and characters that a
+ * terminal hides, are replaced by an escape such as \x{0}. Bytes that are not
+ * UTF-8 are replaced by U+FFFD. After about `most' bytes the string is cut and
+ * ends with "…". The empty string becomes "-", because babeltrace2 2.0.4 shows
+ * the value of another event for an empty string.
  */
 void inv_ctf_text(struct inv_buf *b, const void *text, size_t len, size_t most);
 

@@ -5,10 +5,11 @@
 
 #define LINES_MAX 24u /* a histogram has at most this many lines */
 #define BAR 38u	      /* columns of the longest bar */
-#define GAP_MAX 2u    /* more empty lines in a row become one line "..." */
+#define GAP_MAX 2u    /* if more lines in a row are empty, one line "..."
+			 replaces them */
 
-/* A line stands for a part of a block (abi/buckets.h), or for several
- * blocks. */
+/* A line of a drawn histogram stands for a part of a block (abi/buckets.h), or
+ * for several blocks. */
 struct scale {
 	uint32_t parts;	 /* how many lines a block takes; a divisor of
 			    INV_BUCKETS */
@@ -31,7 +32,8 @@ static uint64_t line_low(const struct scale *s, uint32_t line)
 	uint32_t part = s->parts > 1 ? line % s->parts : 0;
 	uint64_t width;
 
-	/* There is no block after the last one. */
+	/* After the last block there is no line: its lowest value is the
+	 * maximum. */
 	if (block >= INV_BUCKETS_BLOCKS)
 		return UINT64_MAX;
 	return inv_buckets_low(block, part * (INV_BUCKETS / s->parts), &width);
@@ -54,7 +56,7 @@ static void find_lines(const struct inv_histogram *h, struct scale *s)
 	}
 }
 
-/* Chooses the finest scale that has not too many lines. */
+/* Chooses the finest scale with at most LINES_MAX lines. */
 static struct scale scale_of(const struct inv_histogram *h)
 {
 	struct scale s = { .parts = INV_BUCKETS / 4, .blocks = 1 };

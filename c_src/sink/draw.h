@@ -16,9 +16,9 @@ typedef void inv_draw_value(uint64_t value, struct inv_buf *b);
  *
  * A line has the lowest value of the line, the lowest value of the next line,
  * the number of values in the line, and their share of all values. Each power
- * of two has the same number of lines, at most eight; if values are far apart,
- * a line stands for several powers of two. Three or more lines without values,
- * one after the other, become one line with "...".
+ * of two has the same number of lines, at most eight. If the values are far
+ * apart, a line stands for several powers of two instead. Three or more lines
+ * without values, one after the other, become one line with "...".
  */
 void inv_draw_histogram(const struct inv_histogram *h, inv_draw_value *put,
 			struct inv_buf *b);

@@ -3,11 +3,11 @@
 
 #include <inttypes.h>
 
-/* The largest unit comes first. The last unit is also used for smaller
- * times. */
+/* The units, the largest first. The smallest unit is used for all shorter
+ * times, too. */
 static const struct unit {
 	uint64_t from_ns;
-	uint64_t step_ns; /* ns of one unit of the last decimal */
+	uint64_t step_ns; /* the value of 1 in the last decimal, in ns */
 	unsigned decimals;
 	const char *name;
 } units[] = {

@@ -7,7 +7,7 @@
  *
  * Time is in ns since the Unix epoch. Names is a list. Term is the trace tuple
  * as OTP sends it to a tracer process, or {drop,N}. term/etf.h describes how
- * cut terms are written. Facts is a map of what the flow derived.
+ * cut terms are written. Facts is a map of the facts that the flow has derived.
  */
 #include "term/etf.h"
 #include "flow/facts.h"
@@ -162,8 +162,8 @@ static const char *const ends[] = {
 	[INV_CALL_EXIT] = "exit",
 };
 
-/* How many key-value pairs call() writes into the map. The pair that called()
- * writes is not counted. */
+/* How many key-value pairs call() writes into the map, without the pair that
+ * called() writes. */
 #define CALL_PAIRS 6u
 
 static void call(struct inv_buf *out, const struct inv_call *c)
@@ -178,7 +178,8 @@ static void call(struct inv_buf *out, const struct inv_call *c)
 	key(out, c->certain ? "true" : "false");
 }
 
-/* Writes the function and arguments of a call, from the event that was kept. */
+/* Writes the function and arguments of a call. `ev' is the call event, which
+ * the flow has kept. */
 static int called(struct inv_sink *s, const struct inv_event *ev,
 		  const struct inv_etf_home *home)
 {

@@ -8,8 +8,8 @@
 #define ELLIPSIS "\xe2\x80\xa6"
 
 /*
- * Characters that take no column or two columns. Not wcwidth(): it needs a
- * UTF-8 locale, but the output is UTF-8 in every locale.
+ * Characters that take no column or two columns. wcwidth() is not used, because
+ * it needs a UTF-8 locale, but the output is UTF-8 in every locale.
  */
 static const struct {
 	uint32_t first;
@@ -161,8 +161,9 @@ void inv_fit_wrap(struct inv_buf *out, size_t from, unsigned width,
 		  struct inv_buf *spare)
 {
 	unsigned columns = width;
-	const uint8_t *end_of_line = NULL; /* searched once for each line, which
-					      can have megabytes */
+	const uint8_t *end_of_line = NULL; /* searched only once for each line,
+					      because a line can have
+					      megabytes */
 	const uint8_t *p, *end;
 	size_t n;
 

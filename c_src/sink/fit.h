@@ -18,27 +18,27 @@
 size_t inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
 		     const char *reset, struct inv_buf *spare);
 
-/* Like inv_fit_lines, but does not cut a longer line: the rest of the line goes
- * to the following lines, each of which begins with spaces. */
+/* Like inv_fit_lines, but continues a longer line on the following lines
+ * instead of cutting it. Each of these lines begins with spaces. */
 void inv_fit_wrap(struct inv_buf *out, size_t from, unsigned width,
 		  struct inv_buf *spare);
 
 /*
  * Lays out lines that are longer than width columns. If a bracket does not fit
- * into a line, each of its elements gets a separate line. The same applies to
- * brackets inside these elements if they still do not fit. An atom that begins
- * a tuple stays on the line of the tuple's bracket. Each line has terms of
- * Erlang or Elixir; brackets inside quotes do not count. Some lines can still
- * be longer than width. Returns 0 or INV_ENOMEM.
+ * into a line, each of its elements gets a separate line. If a bracket inside
+ * such an element still does not fit, its elements get separate lines, too. An
+ * atom that begins a tuple stays on the line of the tuple's bracket. Each line
+ * has terms of Erlang or Elixir; brackets inside quotes do not count. Some
+ * lines can still be longer than width. Returns 0 or INV_ENOMEM.
  */
 int inv_fit_pretty(struct inv_buf *out, size_t from, unsigned width);
 
 /* Returns how many lines there are from byte `from' on. */
 size_t inv_fit_count(const struct inv_buf *out, size_t from);
 
-/* If more than `lines' lines are in out from byte `from' on, keeps the first
- * lines and the last one. Replaces the others by a line that says how many were
- * left out. */
+/* If out has more than `lines' lines from byte `from' on, keeps the first lines
+ * and the last line. Replaces the other lines by one line that says how many
+ * were left out. */
 void inv_fit_first(struct inv_buf *out, size_t from, unsigned lines);
 
 /* Returns the length in bytes of the character, or colour escape sequence, at

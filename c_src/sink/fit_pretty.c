@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lays out a line that is too long. The line is text, so this works for both
- * syntaxes: only brackets, commas and quotes matter.
+ * Lays out a line that is too long. Only brackets, commas and quotes in the
+ * text of the line matter, so this works for the syntaxes of both Erlang and
+ * Elixir.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -38,7 +39,8 @@ struct layout {
 	size_t broken;	 /* how many brackets on the stack are broken into
 			  * lines */
 	size_t space;	 /* the last space outside of brackets in this line */
-	size_t unclosed; /* quotes and binaries from here on have no end */
+	size_t unclosed; /* quotes and binaries that begin here or later have no
+			    end */
 };
 
 static char closing(uint8_t c)
@@ -162,8 +164,8 @@ static size_t new_line(struct layout *l, struct inv_buf *out)
 	return columns;
 }
 
-/* Returns true if the bracket at i belongs to no term and no call, such as the
- * bracket of a duration. Its contents stay on one line. */
+/* Returns true if the bracket at i is not a part of a term or call, but for
+ * example the bracket around a duration. Its contents stay on one line. */
 static bool is_aside(const struct layout *l, size_t i)
 {
 	return !l->depth && l->p[i] == '(' && i > 0 && l->p[i - 1] == ' ';

@@ -23,7 +23,8 @@ extern const struct inv_sink_ops inv_sink_otlp;
 extern const struct inv_sink_ops inv_sink_otlp_proto;
 extern const struct inv_sink_ops inv_sink_ctf;
 
-/* Views of requests. Options choose them, not the name of a format. */
+/* Views of requests. The user chooses them with options, not by the name of a
+ * format. */
 extern const struct inv_sink_ops inv_sink_requests;
 extern const struct inv_sink_ops inv_sink_tree;
 extern const struct inv_sink_ops inv_sink_compare;

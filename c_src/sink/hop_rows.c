@@ -6,7 +6,7 @@
 
 bool *inv_hop_splits(const struct inv_hops *h)
 {
-	/* The last event of each process so far. */
+	/* last[i]: the last event of process i so far. */
 	uint64_t *last = calloc(h->n_processes + 1u, sizeof(*last));
 	bool *split = calloc(h->n + 1u, sizeof(*split));
 

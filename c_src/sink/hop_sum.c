@@ -24,8 +24,8 @@ void inv_hop_sums_release(struct inv_hop_sums *s)
 	s->seen = NULL;
 }
 
-/* Returns 1 if element i of s->seen, which is for a process or a node, was not
- * counted in the current sum yet. Otherwise returns 0. */
+/* Element i of s->seen is for a process or a node. Returns 1 if it was not
+ * counted in the current sum yet, otherwise 0. */
 static uint32_t count_new(struct inv_hop_sums *s, uint32_t i)
 {
 	if (s->seen[i] == s->n)

@@ -121,8 +121,8 @@ int64_t inv_hop_mailbox(const struct inv_hop *p)
 
 int64_t inv_hop_handler(const struct inv_hop *p)
 {
-	/* How long the process worked is known only if it had another event
-	 * after the receive event. */
+	/* It is known how long the process worked only if the process had
+	 * another event after the receive event. */
 	if (!inv_hop_arrived(p) || p->last_id <= p->receive_id ||
 	    (p->kind == INV_HOP_MESSAGE && !p->receive_id))
 		return -1;

@@ -42,8 +42,10 @@ static inline bool inv_hop_uncertain(const struct inv_hop *p)
 	return !p->certain || p->orphan;
 }
 
-/* Return times in ns: from the send event to the receive event of the hop; and
- * from the receive event to the last event of the hop's turn. -1: not known. */
+/* These functions return times in ns, or -1 if the time is not known.
+ * inv_hop_mailbox: from the send event to the receive event of the hop.
+ * inv_hop_handler: from the receive event to the last event of the hop's
+ * turn. */
 int64_t inv_hop_mailbox(const struct inv_hop *p);
 int64_t inv_hop_handler(const struct inv_hop *p);
 

@@ -21,8 +21,8 @@
 #include "log/names.h"
 #include "sink/formats.h"
 
-/* Makes the text of a node, which always follows "ts" and so starts with a
- * comma. */
+/* Makes the text of a node. It starts with a comma, because it always follows
+ * "ts". */
 static void node_text(struct inv_buf *b, const struct inv_node *node)
 {
 	struct inv_json w = { .out = b, .more = true };

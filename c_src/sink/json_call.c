@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The function of an event, and the call that the event ended. */
+/* Writes the function of an event, and the call that the event ended. */
 #include "sink/json_int.h"
 
 #include <inttypes.h>
@@ -120,7 +120,7 @@ static void put_plain(struct inv_buf *out, const struct inv_mfa *m)
 }
 
 /* Writes {M,F,[Args]} if the atoms are plain and the arguments are simple
- * terms. Then nothing in the text needs an escape. */
+ * terms. In this case nothing in the text needs an escape. */
 static bool simple_mfa(struct inv_json_sink *j, const struct inv_item *it)
 {
 	const struct inv_mfa *m = it->facts->mfa;
@@ -168,7 +168,8 @@ int inv_json_mfa(struct inv_json_sink *j, const struct inv_item *it)
 	inv_buf_putc(out, '}');
 	len = out->len;
 	inv_json_end(&j->w, begin);
-	/* If escapes were inserted into the text, j->args is wrong. */
+	/* If escapes were inserted into the text, the offsets in j->args are
+	 * wrong. */
 	if (out->len != len + 1)
 		j->n_args = 0;
 	return rc;
@@ -183,7 +184,7 @@ static void copied_args(struct inv_json_sink *j)
 
 	inv_json_open(&j->w, "args", '[');
 	/* In the payload a comma or bracket follows each argument. args[i + 1]
-	 * is the place after it. */
+	 * is the place after this character. */
 	w = inv_buf_reserve(out, all + (size_t)2 * j->n_args);
 	for (unsigned i = 0; w && i < j->n_args; i++) {
 		size_t len = j->args[i + 1] - 1 - j->args[i];
@@ -358,8 +359,9 @@ int inv_json_call(struct inv_json_sink *j, const struct inv_item *it)
 	if (!rc && (call || it->ev.tag == INV_TAG_RETURN_FROM ||
 		    it->ev.tag == INV_TAG_EXCEPTION_FROM))
 		rc = end(j, it);
-	/* The value is a part of the call's beginning. If the beginning has an
-	 * object of its own, that object has the value. */
+	/* The value from the match spec is a part of the call's beginning. If
+	 * the beginning has an object of its own, the value is in that
+	 * object. */
 	if (!rc && begun && it->facts->whole && begun->ms_result)
 		rc = result(j, call);
 	if (!rc && call)

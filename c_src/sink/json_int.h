@@ -9,7 +9,7 @@
 #include "sink/timefmt.h"
 
 /* The arguments of a call are written twice: in the payload, and one by one.
- * The second time, at most this many are copied from the payload. */
+ * The second time, at most this many arguments are copied from the payload. */
 #define INV_JSON_ARGS 16u
 
 /* Shared only by the files of the JSON format. */
@@ -40,8 +40,8 @@ void inv_json_time(struct inv_json_sink *j, const char *key,
 		   struct inv_timefmt *t, int64_t ts_ns);
 
 /*
- * Writes a term as a string. `tok' is its first token; if `tok' is NULL, it is
- * the cursor's next term.
+ * Writes a term as a string. If `tok' is not NULL, it is the term's first
+ * token; otherwise the term is the cursor's next term.
  */
 int inv_json_term(struct inv_json_sink *j, const char *key,
 		  const struct inv_token *tok);

@@ -13,8 +13,8 @@ static void text(struct inv_json_sink *j, const char *key, const void *p,
 		inv_json_null(&j->w, key);
 }
 
-/* Writes the name from a ti file, or else the name that earlier events
- * showed. */
+/* Writes the process's name from a ti file. If there is none, writes the name
+ * that earlier events showed. */
 static void name(struct inv_json_sink *j, const struct inv_item *it,
 		 const struct inv_identity *id)
 {

@@ -2,11 +2,11 @@
 /*
  * The format of Mermaid's sequence diagrams, which many Markdown viewers show.
  *
- * In such a diagram an arrow is level, so a message is an arrow in the row of
- * its send event. If the receiver had another event between the send event and
- * the receive event, such an arrow would mean that the message was received
- * before that event. In this case the arrow has an open head and a number, and
- * a note shows where the receiver took the message.
+ * In such a diagram all arrows are horizontal. A message is an arrow in the row
+ * of its send event. If the receiver had another event between the send event
+ * and the receive event, this arrow would wrongly say that the message was
+ * received before that other event. In this case the arrow has an open head and
+ * a number, and a note shows where the receiver took the message.
  */
 #include "sink/formats.h"
 

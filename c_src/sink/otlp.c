@@ -29,8 +29,9 @@ struct otlp {
 	struct inv_buf text;
 	struct inv_buf why;
 	uint64_t n_lost;
-	uint64_t seed; /* made from the first item; part of the identifiers of
-			  requests, whose numbers begin at 1 in each log */
+	uint64_t seed; /* made from the first item. It is a part of the
+			  identifiers of requests, because the numbers of
+			  requests begin at 1 in each log */
 };
 
 static struct otlp *of(struct inv_sink *s)
@@ -51,7 +52,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* An identifier of zeros is not valid. */
+/* Returns an identifier. It is never 0, because 0 is not valid. */
 static uint64_t id_of(uint64_t kind, uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t id = mix(mix(mix(mix(kind) ^ a) ^ b) ^ c);

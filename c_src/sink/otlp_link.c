@@ -19,8 +19,10 @@ struct ended {
 
 struct inv_links_party {
 	uint64_t process;
-	struct turn turns[INV_LINKS_MAX];  /* the newest is the last one */
-	struct ended calls[INV_LINKS_MAX]; /* since the last event of a turn */
+	struct turn turns[INV_LINKS_MAX];  /* the newest turn is the last
+					      element */
+	struct ended calls[INV_LINKS_MAX]; /* calls that ended after the last
+					      event of a turn */
 	uint32_t n_turns;
 	uint32_t n_calls;
 	bool stored;
@@ -47,8 +49,8 @@ static void forget(struct inv_links *l, struct inv_links_party *p)
 	free(p);
 }
 
-/* Makes the process the newest in the table, and returns it. NULL: no
- * memory. */
+/* Returns the process's entry in the table, and makes it the newest entry. Adds
+ * the entry if there is none. Returns NULL if there is no memory. */
 static struct inv_links_party *party(struct inv_links *l, uint64_t process)
 {
 	struct inv_links_party *p = find(l, process);

@@ -13,8 +13,8 @@
  * link says that a process made an outermost call in a turn:
  *
  *  - If events of requests happened during the call, the call's span has links
- *    to the turns of these events. There are several turns if the process
- *    received several messages during the call.
+ *    to the turns of these events. If the process received several messages
+ *    during the call, there are several such turns.
  *  - If events of one turn happened before and after the call, the turn's span
  *    has a link to the call.
  *
