@@ -219,8 +219,8 @@ static bool is_given(const struct inv_spans *s, const char *key)
 	return false;
 }
 
-/* Writes the node as a resource. The service is the node's name without the
- * host. */
+/* Writes the node as a resource. The name of the service is the node's name
+ * without the host. */
 static void resource(struct inv_spans *s, struct inv_buf *out,
 		     const struct inv_node *node)
 {

@@ -20,13 +20,13 @@
  *	inv_spans_text(&w, "key", text, len);        any number of attributes
  *	inv_spans_close(&w, &span);
  *
- * Each node has a buffer, in which its spans wait until they are enough for a
- * request.
+ * Each node has a buffer. Its spans wait there until there are enough of them
+ * for a request.
  */
 struct inv_otlp_span {
 	uint64_t trace[2];
 	uint64_t id;
-	uint64_t parent; /* id of the span around this one; 0: it has none */
+	uint64_t parent; /* id of the span around this span; 0: no span */
 	const char *name;
 	size_t name_len;
 	unsigned kind;

@@ -27,8 +27,8 @@ static int open_special(struct inv_output *o, const char *path,
 	return 0;
 }
 
-/* Returns the length of path without slashes at its end: the path of a
- * directory may have them. */
+/* Returns the length of path without the slashes that the path of a directory
+ * may have at its end. */
 static size_t name_len(const char *path)
 {
 	size_t n = strlen(path);
@@ -104,7 +104,8 @@ static int check_path(const char *path, bool directory, struct inv_err *err)
 	struct stat st;
 
 	if (stat(path, &st))
-		return 0; /* creating the file reports other errors */
+		return 0; /* if there is another error, creating the file
+			     reports it */
 	if (!directory)
 		return S_ISREG(st.st_mode) ?
 			       0 :

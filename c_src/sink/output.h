@@ -24,8 +24,8 @@ struct inv_output {
 	 */
 	bool paced;
 	/* private */
-	bool ahead; /* the first part was sent; from now on, wait for a byte
-		     * after each part */
+	bool ahead; /* true after the first part was sent: from then on, wait
+		     * for a byte after each part */
 	int fd;
 	char *path; /* final path of the file; NULL: the caller gave a
 		       descriptor */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A timeline for Perfetto. Each event of the log becomes one event of the
- * timeline. The tag of the log's event becomes the category of the timeline's
- * event or, if this is the end of a slice, its annotation `end'. An event of
- * the timeline that comes from no event of the log has neither a category nor
- * this annotation.
+ * timeline. If this event is the end of a slice, its annotation `end' is the
+ * tag of the log's event; otherwise its category is this tag. An event of the
+ * timeline that comes from no event of the log has neither annotation nor
+ * category.
  *
  * 	call, return_from          the begin and the end of a slice on the track
  * 	                           of the process
@@ -58,8 +58,8 @@ static struct inv_pf_open open_event(struct inv_perfetto *f,
 	return o;
 }
 
-/* Begins an event of the timeline: the end of the slice that the event of the
- * log ends. */
+/* The event of the log ends a slice. Begins the timeline's event for the end of
+ * this slice. */
 static struct inv_pf_open open_end(struct inv_perfetto *f,
 				   const struct inv_item *it, uint64_t track)
 {
@@ -98,7 +98,8 @@ static int payload(struct inv_perfetto *f, const struct inv_item *it)
 	return rc ? rc : inv_event_payload(&it->ev, f->sink.cursor);
 }
 
-/* Sets keys to the annotation keys of the terms that follow the tag. */
+/* Sets `keys' to the keys under which the terms after the tag become
+ * annotations. */
 static void keys_of(unsigned tag, enum inv_pf_key keys[2])
 {
 	keys[0] = INV_PF_KEY_PAYLOAD;
@@ -473,7 +474,8 @@ static int request_event(struct inv_perfetto *f, const struct inv_item *it)
 	return close_event(f, it, o, rc);
 }
 
-/* Marks the first event of a request on the track of requests. */
+/* If the event is the first one of a request, marks it on the track of
+ * requests. */
 static void new_request(struct inv_perfetto *f, const struct inv_item *it)
 {
 	static const char name[] = "requests";
@@ -503,7 +505,7 @@ static void new_request(struct inv_perfetto *f, const struct inv_item *it)
 /* --- before an event ------------------------------------------------------ */
 
 /* Reads the process in which {Kind, Serial, From, To, Message} happened: To if
- * Kind is 'receive', otherwise From. c is before the payload. */
+ * Kind is 'receive', otherwise From. The cursor c is before the payload. */
 static int party(struct inv_cursor *c, struct inv_token *tok)
 {
 	bool receive;
@@ -661,8 +663,8 @@ static void loss(struct inv_sink *s, const struct inv_item *it)
 {
 	struct inv_perfetto *f = of(s);
 
-	/* If an event cannot be printed, a part of it may have been written
-	 * already. */
+	/* A recorded event that cannot be printed is a loss, too. A part of it
+	 * may have been written already. */
 	inv__pf_gap(f, it);
 }
 

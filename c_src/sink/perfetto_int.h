@@ -22,7 +22,8 @@
  *	perfetto_process.c  what is known of processes, and their tracks
  *	perfetto_term.c     terms as annotations of events
  *
- * Readers sort packets by time, and keep their order if the times are equal.
+ * Readers sort packets by time. Packets with equal times stay in the order in
+ * which they were written.
  */
 
 /* The field numbers of each protobuf message. */
@@ -130,8 +131,8 @@ enum inv_pf_key {
 	X(EXITING, "exiting") \
 	X(COLLECTING, "collecting")
 
-/* The numbers with which packets refer to names. The name of a tag has the same
- * number as the category of the tag. */
+/* The numbers with which packets refer to names. The number of a tag's name is
+ * also the number of the tag's category. */
 enum inv_pf_name {
 	INV_PF_NAME_TAGS = INV_TAG_COUNT - 1,
 #define INV_PF_NAME_ENUM(name, text) INV_PF_NAME_##name,
@@ -173,8 +174,8 @@ struct inv_pf_node {
 };
 
 /*
- * The times of the last event in each stream of a feed; 0: the stream had no
- * event.
+ * last[i]: the time of the last event in stream i of a source of items
+ * (log/feed.h); 0: the stream had no event.
  */
 struct inv_pf_feed {
 	int64_t *last;
@@ -188,8 +189,8 @@ struct inv_perfetto {
 	struct inv_pf_process *process; /* NULL: the event is on the track of
 					   its node */
 	uint64_t track;
-	uint32_t name; /* the number of the called function's name; 0: no
-			  function */
+	uint32_t name; /* the number of the called function's name; 0: the event
+			  has no function */
 	int64_t ts_ns;
 	bool exited; /* forget `process' after the event */
 	/* used by perfetto_packet.c */
@@ -203,7 +204,8 @@ struct inv_perfetto {
 	/* used by perfetto_track.c */
 	struct inv_pf_node *nodes; /* nodes[i] is the node with the number i */
 	uint32_t n_nodes;
-	struct inv_pf_feed *feeds; /* feeds[i] is the feed with the number i */
+	struct inv_pf_feed *feeds; /* feeds[i] is for the source with the number
+				      i */
 	uint32_t n_feeds;
 	/* requests */
 	struct inv_pf_sent *sent;
@@ -234,8 +236,8 @@ struct inv_pf_open inv__pf_track(struct inv_perfetto *f, uint64_t track,
 void inv__pf_close(struct inv_perfetto *f, struct inv_pf_open o);
 
 /*
- * Writes the end of a slice. `why' is an annotation; if it is NULL, the end has
- * none.
+ * Writes the end of a slice. `why' becomes an annotation of the end; NULL: no
+ * annotation.
  */
 void inv__pf_end(struct inv_perfetto *f, uint64_t track, int64_t ts_ns,
 		 const char *why);

@@ -6,8 +6,10 @@
 
 #define SEQUENCE 1u /* all packets are of one sequence */
 /* Flags of a packet. */
-#define CLEARED 1u /* numbers of earlier packets have no meaning any more */
-#define NEEDS 2u   /* the packet uses numbers of earlier packets */
+#define CLEARED 1u /* numbers that earlier packets gave to names have no meaning
+		      any more */
+#define NEEDS 2u   /* the packet uses numbers that earlier packets gave to
+		      names */
 
 /*
  * Times are nanoseconds since the Unix epoch, and have been corrected for the

@@ -7,8 +7,8 @@
 #include "sink/perfetto_int.h"
 #include "sink/system_process.h"
 
-/* Bounds of the memory. If there are more processes, those that had no event
- * for some time are forgotten. */
+/* Bounds of the memory. If there are more processes, processes without a recent
+ * event are forgotten. */
 #define PROCESSES 65536u
 #define OPEN_OF_PROCESS 16384u
 #define OPEN_OF_ALL (1u << 22)
@@ -47,8 +47,8 @@ void inv__pf_forget(struct inv_perfetto *f, struct inv_pf_process *p,
 	drop(f, p);
 }
 
-/* Looks at the processes in turn, and forgets the first one that had no event
- * since the last look at it. */
+/* Looks at the processes in turn. Forgets the first process that had no event
+ * since this function last looked at it. */
 static void forget_one(struct inv_perfetto *f)
 {
 	for (;;) {
@@ -88,8 +88,8 @@ void inv__pf_processes_release(struct inv_perfetto *f)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Returns the name from a ti file, or else the name that earlier events
- * showed. */
+/* Returns the process's name from a ti file. If there is none, returns the name
+ * that earlier events showed. */
 static struct inv_process_name name_of(const struct inv_item *it,
 				       const struct inv_process_key *key)
 {
@@ -143,7 +143,8 @@ static void rename_track(struct inv_perfetto *f, struct inv_pf_process *p,
 	uint64_t parent;
 
 	if (p->name.len && !name.len)
-		return; /* an earlier name is better than none */
+		return; /* keep the earlier name, because it is better than no
+			   name */
 	inv_buf_reset(&f->text);
 	put_name(f, p, &name, &f->text);
 	if (f->text.len == p->name.len &&
@@ -207,7 +208,8 @@ struct inv_pf_process *inv__pf_process(struct inv_perfetto *f,
 	}
 	p->active = true;
 	rename_track(f, p, it);
-	/* Times of a track must not go back, or slices would overlap. */
+	/* The times of a track must not go back, because slices would
+	 * overlap. */
 	if (it->ts_ns > p->ts_ns)
 		p->ts_ns = it->ts_ns;
 	return p;

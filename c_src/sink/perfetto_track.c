@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How many schedulers of a node, and streams of a feed, have tracks at most. */
+/* At most this many schedulers of a node, and streams of a log, have tracks. */
 #define SCHEDULERS 4096u
 #define STREAMS 65536u
 
@@ -144,8 +144,8 @@ void inv__pf_runs(struct inv_perfetto *f, const struct inv_item *it, bool runs)
 /* --- losses --------------------------------------------------------------- */
 
 /*
- * Returns the place for the time of the last event of the item's stream, or
- * NULL if there are too many streams or no memory.
+ * Returns where the time of the last event of the item's stream is stored.
+ * Returns NULL if there are too many streams, or no memory.
  */
 static int64_t *stream_of(struct inv_perfetto *f, const struct inv_item *it)
 {

@@ -33,8 +33,8 @@ enum {
 	FUNCTION_FILE = 4,
 };
 
-/* Numbers of strings. The first one must be empty. Each name has two strings:
- * itself, and its module. */
+/* Indexes in the table of strings. String 0 must be empty. Each name has two
+ * strings: the name itself, and the name's module. */
 enum {
 	EMPTY,
 	UNIT,
@@ -88,7 +88,7 @@ static void put_function(struct inv_buf *b, const struct inv_paths_name *name)
 	inv_proto_close(b, at);
 	/* The function gets no system name. If its system name were equal to
 	 * its name, pprof would take a name with brackets for a C++ name, and
-	 * leave out what is in the brackets. */
+	 * leave out the text in the brackets. */
 	at = inv_proto_open(b, PROFILE_FUNCTION);
 	inv_proto_u64(b, FUNCTION_ID, id);
 	inv_proto_u64(b, FUNCTION_NAME, string_of(name));

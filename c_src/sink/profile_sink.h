@@ -21,8 +21,8 @@ void inv_paths_callgrind(const struct inv_paths *p, struct inv_buf *b);
 /* Appends a gzip file. */
 void inv_paths_pprof(const struct inv_paths *p, struct inv_buf *b);
 void inv_paths_svg(const struct inv_paths *p, struct inv_buf *b);
-/* Appends the functions with the most time, `top' of them (0: all), and the
- * heaviest paths, for people. */
+/* Appends the profile for people: the `top' functions with the most time (0:
+ * all functions), and the heaviest paths. */
 void inv_paths_text(const struct inv_paths *p, uint64_t top, struct inv_buf *b);
 /* Appends each path as an object of JSON on a line of its own. */
 void inv_paths_json(const struct inv_paths *p, struct inv_json *j);

@@ -55,7 +55,8 @@ static void put_name(struct inv_buf *b, const struct inv_paths_name *name)
 
 /*
  * Adds f to the row of its function. If a frame above f has the same function,
- * its total time already contains that of f, so the total time is not added.
+ * the total time is not added, because the total time of that frame already
+ * contains it.
  */
 static void add(struct row *rows, const struct inv_paths_frame *f)
 {
@@ -178,7 +179,7 @@ static int by_total(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Prints the first frame of a path and its last functions. */
+/* Prints a path: its first frame and its last frames. */
 static void put_wait(const struct inv_paths_frame *f, struct inv_buf *b)
 {
 	const struct inv_paths_frame *path[INV_PATHS_DEPTH + 3] = { NULL };
@@ -198,7 +199,7 @@ static void put_wait(const struct inv_paths_frame *f, struct inv_buf *b)
 	inv_buf_putc(b, '\n');
 }
 
-/* Prints for which processes or names other processes waited. */
+/* Prints the processes and names for which other processes waited. */
 static void put_waits(const struct inv_paths *p, struct inv_buf *b)
 {
 	const struct inv_paths_frame **v = calloc(

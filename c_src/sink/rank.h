@@ -8,7 +8,8 @@
 #include "base/json.h"
 #include "flow/ranking.h"
 
-/* Names of ranks (flow/ranking.h) in tables and in JSON. */
+/* The names of ranks in tables and in JSON. A rank is a key with its count or
+ * times in the sorted result (flow/ranking.h). */
 
 /* Appends the name of a rank, such as "shop:order/2", "<0.9.0> cart  n@h" or
  * "(others, beyond the bound)". If the rank has values of an expression, the
@@ -21,8 +22,7 @@ void inv_rank_text(const struct inv_ranking_opts *o,
 void inv_rank_json(const struct inv_ranking_opts *o, const struct inv_rank *r,
 		   struct inv_json *j);
 
-/* Appends "... and 12 more (--top 0 shows all)", if fewer than all are
- * shown. */
+/* Appends "... and 12 more (--top 0 shows all)", if not all ranks are shown. */
 void inv_rank_more(size_t shown, size_t all, struct inv_buf *b);
 
 /* Returns how many of n ranks are shown; top 0: all. */

@@ -2,13 +2,14 @@
 /*
  * The sink that compares two requests: inviso merge --compare.
  *
- * Hops are paired from the beginnings on. The beginnings of both requests are a
- * pair. Below a pair (sink/tree.h), two hops are paired if they go to the same
- * process, or to processes with the same name, and if their messages are of the
- * same kind (sink/shape.h): the first with the first, and so on. If a process
- * makes an additional call in one request, its later hops follow from another
- * answer. But they still have the same place in the tree, so they are still
- * paired.
+ * The hops of one request are paired with those of the other. The beginnings of
+ * both requests are a pair. Below a pair (sink/tree.h), two hops can be paired
+ * if they go to the same process, or to processes with the same name, and if
+ * their messages are of the same kind (sink/shape.h). If there are several such
+ * hops, the first hops are a pair, then the second hops, and so on. If a
+ * process makes an additional call in one request, its later hops follow from
+ * another answer. But they still have the same place in the tree, so they are
+ * still paired.
  */
 #include "sink/formats.h"
 
@@ -29,8 +30,8 @@
 #include "sink/shape.h"
 #include "sink/tree.h"
 
-/* A time counts as longer if it is at least this many times the other time,
- * and if the difference is more than scheduling can cause. */
+/* A time counts as longer if it is at least LONGER times the other time, and at
+ * least LONGER_NS longer: scheduling alone can cause smaller differences. */
 #define LONGER 10
 #define LONGER_NS 100000
 
@@ -55,9 +56,9 @@ struct side {
 				 * hop */
 	uint32_t *size;		/* for each hop: how many hops are below it,
 				 * including itself */
-	uint32_t *times;	/* for the first of the hops of one kind that
-				 * only this request has: how many such hops
-				 * there are; for all other hops 0 */
+	uint32_t *times;	/* times[i]: if hop i is the first hop of a kind
+				 * that only this request has: how many hops of
+				 * this kind there are; otherwise 0 */
 	struct child *children; /* the children of the current hop */
 	uint32_t n;
 };
@@ -217,8 +218,8 @@ static void only_json(struct comparison *x, unsigned side, uint32_t hop,
 	inv_json_line(&j);
 }
 
-/* Writes a path that only one request took. `times': how many hops of the same
- * kind there are. */
+/* Writes a path that only one request took. `times' is the number of hops of
+ * the same kind. */
 static void put_only(struct comparison *x, unsigned side, uint32_t hop,
 		     uint32_t times)
 {
@@ -426,8 +427,8 @@ static void compare_end(struct inv_sink *s)
 	s->left_out = left_out;
 	if (!c->hops[0].n || !c->hops[1].n)
 		return;
-	/* If no hop of a request is selected, only its beginning is
-	 * compared. */
+	/* Always select the beginnings of both requests. If no other hop of a
+	 * request is selected, only its beginning is compared. */
 	for (unsigned i = 0; i < 2; i++)
 		c->hops[i].v[0].selected = true;
 	if (inv_hops_finish(&c->hops[0]) || inv_hops_finish(&c->hops[1]) ||

@@ -2,9 +2,9 @@
 /*
  * The sink that lists requests: inviso merge --requests.
  *
- * A request is written when all events were read, because none of its events
- * says that it is the last one. If there are too many requests, those that had
- * no event for the longest time are written earlier.
+ * A request is written when all events of the log were read, because no event
+ * says that it is the last event of its request. If there are too many
+ * requests, the requests whose last events are the oldest are written earlier.
  */
 #include "sink/formats.h"
 
@@ -83,7 +83,8 @@ static bool set_put(struct set *s, uint64_t key)
 	return true;
 }
 
-/* Returns 0 or INV_ENOMEM. Adds to *size the bytes that it allocates. */
+/* Adds a key to the set. Adds the bytes that this function allocates to *size.
+ * Returns 0 or INV_ENOMEM. */
 static int set_add(struct set *s, uint64_t key, size_t *size)
 {
 	struct set more = { .cap = s->cap ? s->cap * 2 : 8 };
@@ -281,9 +282,9 @@ static int count(struct list_sink *l, struct request *r,
 	return 0;
 }
 
-/* Finds or adds the request, and makes it the request with the newest event.
- * Returns 0 or INV_ENOMEM. Sets *found to NULL if the request was written
- * already. */
+/* Finds or adds the item's request, and moves it to the end of the table, as
+ * the request with the newest event. Returns 0 or INV_ENOMEM. Sets *found to
+ * NULL if the request was written already. */
 static int get(struct list_sink *l, const struct inv_item *it,
 	       struct request **found)
 {

@@ -12,14 +12,14 @@ struct writer {
 	const struct inv_hops *h;
 	struct inv_json *j;
 	struct inv_buf text;
-	uint32_t *send;	   /* for each hop: the row of its send event, or
-			    * INV_HOP_NONE */
-	uint32_t *receive; /* receive[i] is for hop i */
+	uint32_t *send;	   /* send[i]: the row of the send event of hop i;
+			    * INV_HOP_NONE: no row */
+	uint32_t *receive; /* receive[i]: the row of the receive event */
 	struct inv_hop_sums sums;
 	size_t rows;
 };
 
-/* Writes the text that was collected. */
+/* Writes the text that was collected in w->text, as the value of `key'. */
 static void put_text(struct writer *w, const char *key)
 {
 	inv_json_bytes(w->j, key, w->text.data, w->text.len);

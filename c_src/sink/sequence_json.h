@@ -7,9 +7,10 @@
 
 /*
  * Appends finished hops as the data of a sequence chart: an object with nodes,
- * processes, rows (the first `most' events), requests and hops. left_out: how
- * many events are missing in h; lost: how many events were lost while the
- * requests ran. Returns left_out plus the number of events beyond `most'.
+ * processes, rows (the first `most' events), requests and hops. `left_out' is
+ * the number of events that are missing in h, and `lost' the number of events
+ * that were lost while the requests ran. Returns left_out plus the number of
+ * events beyond `most'.
  */
 uint64_t inv_sequence_json(const struct inv_hops *h, size_t most,
 			   uint64_t left_out, uint64_t lost,

@@ -14,7 +14,7 @@ struct parts {
 	size_t last_len;
 };
 
-/* How deeply envelopes can be nested. */
+/* How deeply envelopes (sink/shape.h) can be nested. */
 #define NESTED_MAX 4
 
 /* Returns the character after the quoted text that begins at p. */
@@ -82,7 +82,7 @@ static bool has_identity(const char *p, size_t len)
 	for (unsigned i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (memmem(p, len, marks[i], strlen(marks[i])))
 			return true;
-	/* The pid of another node: <8472.110.0>. */
+	/* A pid of another node has another form: <8472.110.0>. */
 	return len > 2 && *p == '<' && isdigit((unsigned char)p[1]);
 }
 

@@ -7,8 +7,9 @@
 #include "base/buf.h"
 
 /*
- * Appends the kind of a message, given as a printed term: the tag of a tuple,
- * without the values in it. {order,7,[jam]} is "order".
+ * Appends the kind of a message. `text' is the message as a printed term. The
+ * kind is the tag of a tuple, without the values in the tuple: the kind of
+ * {order,7,[jam]} is "order".
  *
  * A tuple that has a pid or a reference among its first two elements, or whose
  * tag begins with $, is an envelope: the kind of its last element is appended,

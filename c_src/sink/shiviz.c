@@ -19,8 +19,8 @@
 #define EVENTS "(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})"
 #define EXECUTIONS "^=== (?<trace>.*) ===$"
 
-/* An element of a vector clock: how many events of the process are known. The
- * elements are sorted by process. */
+/* An element of a vector clock: how many events of the process `process' are
+ * known. The elements are sorted by process. */
 struct tick {
 	uint32_t process;
 	uint32_t n;
@@ -38,8 +38,8 @@ struct writer {
 	struct clock *processes;
 	struct clock *sent; /* for each hop: the clock of its send event, until
 			     * the message is received */
-	uint32_t *begin;    /* for each hop that is the root of a request: the
-			  * request's first event; otherwise NO_EVENT */
+	uint32_t *begin;    /* begin[i]: if hop i is the root of a request: the
+			     * request's first event; otherwise NO_EVENT */
 	uint32_t *next;	    /* next[i]: the event of the same request after
 			       event i */
 	size_t written;	    /* how many events were written */
@@ -136,8 +136,8 @@ static void put_clock(struct writer *w, uint32_t process)
 	inv_buf_puts(w->out, "}\n");
 }
 
-/* Appends the text of an event. It must not contain a word before a brace,
- * which ShiViz would read as a process and its clock. */
+/* Appends the text of an event. The text must not contain a word before a
+ * brace, because ShiViz would read the two as a process and its clock. */
 static void put_what(struct writer *w, const struct inv_hop *p, bool sent)
 {
 	if (p->kind == INV_HOP_MESSAGE) {
@@ -156,8 +156,8 @@ static void put_what(struct writer *w, const struct inv_hop *p, bool sent)
 	inv_buf_putc(w->out, '\n');
 }
 
-/* Joins the clock of the message that began the turn of the event, if the
- * receive event of this message is missing. */
+/* If the receive event of the message that began the event's turn is missing,
+ * merges the clock of this message into the clock of the process. */
 static int join_missing(struct writer *w, uint32_t turn, uint32_t process)
 {
 	if (turn == INV_HOP_NONE || !w->sent[turn].n ||
@@ -169,7 +169,7 @@ static int join_missing(struct writer *w, uint32_t turn, uint32_t process)
 	return 0;
 }
 
-/* shiviz_end frees the clocks, which the analyzer does not see. */
+/* shiviz_end frees the clocks; the analyzer does not see that. */
 // NOLINTBEGIN(clang-analyzer-unix.Malloc)
 static int put_event(struct writer *w, const struct inv_hop_event *e)
 {

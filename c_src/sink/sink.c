@@ -249,7 +249,7 @@ unsigned inv_sink_names(struct inv_sink *s, const struct inv_item *it,
 }
 
 /* Reads the process in which {Kind, Serial, From, To, Message} happened: To if
- * Kind is 'receive', otherwise From. c is before the payload. */
+ * Kind is 'receive', otherwise From. The cursor c is before the payload. */
 static int seq_process(struct inv_cursor *c, struct inv_token *tok)
 {
 	bool receive;

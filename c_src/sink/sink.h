@@ -47,19 +47,20 @@ struct inv_sink_opts {
 	int color;	/* not 0: print in colours */
 	unsigned width; /* columns of the terminal; longer lines are cut and end
 			   with "…"; 0: no limit */
-	bool wrap;	/* a line longer than `width' is continued on the next
-			line, and not cut */
-	bool pretty;	/* a line longer than `width' is laid out on several
-			lines, and not cut */
-	unsigned lines; /* pretty: the most lines of an entry; 0: no limit */
+	bool wrap;	/* a line longer than `width' is not cut, but continued
+			   on the next line */
+	bool pretty;	/* a line longer than `width' is not cut, but laid out
+			   on several lines */
+	unsigned lines; /* if `pretty' is true: the most lines of an entry; 0:
+			   no limit */
 	bool one_node;	/* all items are of one node, so lines on a narrow
 			 * terminal do not show the node */
 	bool indent;	/* indent calls and their ends by the number of
 			 * calls around them */
 	enum inv_sink_time time;
-	/* records: print the names of fields of records, from the notes in the
-	 * log and from `fields'. fields: names that the user has given, which
-	 * have precedence; NULL: none. */
+	/* `records': print the names of fields of records. The names come from
+	 * `fields' (names that the user has given; NULL: none) and from the
+	 * notes in the log. `fields' has precedence. */
 	bool records;
 	const struct inv_fields *fields;
 	uint32_t depth;	 /* how many levels of nested terms are printed; 0:
@@ -80,8 +81,8 @@ struct inv_sink_opts {
 	/* parquet: a set of enum inv_sink_partition; 0: a file for each
 	 * table. */
 	unsigned partition;
-	/* otlp-proto: gets the spans, which are then not written (otlp_span.h);
-	 * NULL: they are written. */
+	/* otlp-proto: gets the spans, which are then not written to the output
+	 * (otlp_span.h). NULL: the spans are written. */
 	struct inv_spans_taker *spans;
 	/* For formats that show a profile: the profile of the flow from which
 	 * the items come. */
@@ -91,12 +92,11 @@ struct inv_sink_opts {
 /* Counts of the items that went through a sink. */
 struct inv_summary {
 	uint64_t recorded; /* events that can be read */
-	uint64_t filtered; /* of those: events that a filter left out of the
-			      output */
+	uint64_t filtered; /* how many of the recorded events a filter left out
+			      of the output */
 	uint64_t entries;  /* events and losses that were written */
 	uint64_t lost[INV_LOST_COUNT];
-	uint32_t unended; /* logs without an end; set by the caller, from its
-			     feeds */
+	uint32_t unended; /* logs without an end; the caller sets this count */
 };
 
 /* Returns how many events were written. */
@@ -122,8 +122,8 @@ void inv_summary_json(const struct inv_summary *s, struct inv_buf *out);
 struct inv_sink_ops {
 	const char *name;
 	const char *help; /* one line for --help */
-	/* NULL, or the helper program that has the format (cli/helper.h). Then
-	 * only name and help are set. */
+	/* If a helper program has the format (cli/helper.h): its name. In this
+	 * case only name and help are set. Otherwise NULL. */
 	const char *program;
 	bool calls;   /* uses the events of open calls (`keep' in
 			     flow/flow.h) */
@@ -140,8 +140,9 @@ struct inv_sink_ops {
 	 */
 	int (*event)(struct inv_sink *s, const struct inv_item *it);
 	void (*loss)(struct inv_sink *s, const struct inv_item *it);
-	/* A format can hold lines back, to complete them later. Appends the
-	 * lines that must come before the item, or all if `it' is NULL. */
+	/* A format can hold lines back, to complete them later. This function
+	 * appends the held lines that must come before the item or, if `it' is
+	 * NULL, all held lines. */
 	void (*before)(struct inv_sink *s, const struct inv_item *it);
 	void (*end)(struct inv_sink *s);
 	/* Writes what sessions of `inviso count' have counted. It is called
@@ -149,13 +150,13 @@ struct inv_sink_ops {
 	void (*counts)(struct inv_sink *s, const struct inv_tallies *t);
 	void (*release)(struct inv_sink *s);
 	/*
-	 * A format that writes its files itself, and nothing to s->out, has
-	 * both functions. `path' is an empty file or, if `directory' is true,
-	 * an empty directory. If all functions succeed, the caller gives the
-	 * file or directory its final name. Otherwise the caller removes it. So
-	 * only a complete file or directory has the final name (sink/output.h).
-	 * A function that cannot write sets s->err, and nothing more is
-	 * written.
+	 * A format that writes its files itself, and nothing to s->out, has the
+	 * functions open and close. `path' is an empty file or, if `directory'
+	 * is true, an empty directory. If all functions succeed, the caller
+	 * gives the file or directory its final name. Otherwise the caller
+	 * removes it. So only a complete file or directory has the final name
+	 * (sink/output.h). A function that cannot write sets s->err, and
+	 * nothing more is written.
 	 */
 	bool directory;
 	int (*open)(struct inv_sink *s, const char *path, struct inv_err *err);
@@ -181,7 +182,7 @@ struct inv_sink {
 				their values were known, because there were too
 				many */
 	uint64_t left_out;   /* events that a view of requests does not show,
-			      because there are too many */
+				because it has too many events */
 	struct inv_cursor *cursor;
 	struct inv_print_opts print; /* prints terms like ~w of the OTP release
 					of the item's node */
@@ -190,7 +191,7 @@ struct inv_sink {
 	uint32_t n_nodes;
 };
 
-/* All formats; NULL ends the list. The first one is the default. */
+/* All formats; NULL ends the list. The first format is the default. */
 extern const struct inv_sink_ops *const inv_sinks[];
 /* Returns the format with this name, or NULL if there is none. */
 const struct inv_sink_ops *inv_sink_find(const char *name);

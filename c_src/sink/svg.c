@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A flame graph: one SVG file, which needs no other file. Each frame is a
- * nested svg element, which clips its text; its place is in percent, so that
- * the picture is as wide as the window. The script only zooms, searches and
- * follows keys.
+ * nested svg element, so that its text is clipped. The place of a frame is in
+ * percent, so that the picture is as wide as the window. The script only zooms,
+ * searches and follows keys.
  */
 #include <inttypes.h>
 
@@ -62,7 +62,7 @@ static void put_percent(struct inv_buf *b, uint64_t x, uint64_t all)
 	inv_buf_printf(b, "%" PRIu64 ".%04" PRIu64, m / 10000, m % 10000);
 }
 
-/* Appends the title of a frame: the text that a pointer, a screen reader and
+/* Appends the title of a frame: the text that the tooltip, a screen reader and
  * the line of details show. */
 static void put_title(const struct inv_paths *p,
 		      const struct inv_paths_frame *f, struct inv_buf *b)

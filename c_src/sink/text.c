@@ -77,8 +77,9 @@ static int text_exception(struct inv_line *t, const struct inv_item *it)
 	return rc;
 }
 
-/* Prints a process or port of another node as its own node knows it: its node,
- * pid and name. Returns false for any other term. */
+/* Prints a process or port of another node in the form that its own node uses,
+ * after the name of that node. For any other term, prints nothing and returns
+ * false. */
 static bool elsewhere(struct inv_line *t, const struct inv_item *it,
 		      const struct inv_token *tok,
 		      const struct inv_identity *id)
@@ -279,8 +280,8 @@ static int body(struct inv_line *t, const struct inv_item *it)
 							text_plain(t, it);
 }
 
-/* Prints the names of the process, "name1,name2 ". Without a ti file, prints
- * the name that earlier events showed. */
+/* Prints the names of the process, "name1,name2 ". If there is no ti file,
+ * prints the name that earlier events showed. */
 static void names(struct inv_line *t, const struct inv_item *it,
 		  const struct inv_token *tok)
 {
@@ -423,7 +424,8 @@ static void head(struct inv_line *t, const struct inv_item *it)
 	inv_line_color(t, INV_LINE_PLAIN);
 }
 
-/* Wider lines are laid out on several lines, if the output has no width. */
+/* If the output has no width, lines wider than this are laid out on several
+ * lines. */
 #define PRETTY_WIDTH 80u
 
 static unsigned pretty_width(const struct inv_sink *s)
@@ -475,8 +477,8 @@ static int call_end(struct inv_line *t, const struct inv_item *it)
 	return inv_line_term(t);
 }
 
-/* Prints the value that the match spec added to the call. It comes last,
- * because a stack trace has lines of its own. */
+/* Prints the value that the match spec added to the call. The value is printed
+ * last, because a stack trace has lines of its own. */
 static int call_result(struct inv_line *t, const struct inv_call *call)
 {
 	int rc;

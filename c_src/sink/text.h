@@ -73,8 +73,8 @@ static inline int inv_line_term(struct inv_line *t)
 		inv_term_print(t->sink.cursor, t->sink.out, &t->sink.print));
 }
 
-/* Prints an atom. If tok->plain is true, this is faster, because no character
- * must be checked. */
+/* Prints an atom. This is faster if tok->plain is true, because then no
+ * character need be checked. */
 static inline void inv_line_atom(struct inv_line *t,
 				 const struct inv_token *tok)
 {
@@ -113,10 +113,10 @@ void inv_line_gc(struct inv_line *t, const struct inv_gc *gc);
 /* Removes the line that begins at `from' from the output, and stores it until
  * it is known whether it must be printed. */
 void inv_line_hold(struct inv_line *t, const struct inv_item *it, size_t from);
-/* Call this before an item if lines are held (inv_line_hold). If the process of
- * the item has a held line, the line is removed if the item is the end of the
- * collection, and otherwise printed. Also prints lines that were held for too
- * long. */
+/* Call this before an item if lines are held (inv_line_hold). If the item is
+ * the end of a collection whose line is held, removes this line. If the item is
+ * another event of the same process, prints the line. Also prints lines that
+ * were held for too long. */
 void inv_line_before(struct inv_line *t, const struct inv_item *it);
 /* Prints all held lines. */
 void inv_line_give_held(struct inv_line *t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the VM reports to the system monitor. The form of the payload shows
- * which event it is:
+ * What the VM reports to the system monitor. The form of the payload depends on
+ * the event:
  *
  *	long_gc, large_heap	[{timeout,Ms},{heap_block_size,Words},...]
  *	long_schedule		[{timeout,Ms},{in,{M,F,A}},{out,{M,F,A}}], or

@@ -9,8 +9,8 @@
 
 /*
  * Formats times for people, such as "2026-11-21 10:37:44.000123", in local time
- * or UTC. The C library's result is cached for all events of one second. All
- * zero is valid and means local time.
+ * or UTC. The C library's result is cached for all events of one second. A
+ * struct of zeros is valid, and means local time.
  */
 #define INV_TIMEFMT_LEN 26
 

@@ -13,13 +13,13 @@
 
 /* --- layout --------------------------------------------------------------- */
 
-/* To find an earlier turn of a process, at most this many levels above a turn
- * are searched. So the time is proportional to the number of hops, even in an
- * endless chain of messages. */
+/* When an earlier turn of a process is searched, at most this many levels of
+ * hops are examined. So the time is proportional to the number of hops, even in
+ * an endless chain of messages. */
 #define ABOVE_MAX 1000
 
-/* Returns the nearest hop above hop i with the same process, or i if there is
- * none. */
+/* Returns the nearest hop above hop i that goes to the same process, or i if
+ * there is none. */
 static uint32_t find_anchor(const struct inv_tree *t, uint32_t i)
 {
 	uint32_t at = t->lines[i].belongs;
@@ -32,8 +32,10 @@ static uint32_t find_anchor(const struct inv_tree *t, uint32_t i)
 	return i;
 }
 
-/* Returns the hop to which hop i belongs: an anchor of the process that sent
- * it. If a filter has removed hops, the parent can be of another process. */
+/* Returns the hop to which hop i belongs (sink/tree.h): normally the anchor of
+ * its parent. If a filter has removed hops, the parent can be of another
+ * process. In this case searches above the parent for a hop of the process that
+ * sent hop i. */
 static uint32_t find_owner(const struct inv_tree *t, uint32_t i)
 {
 	const struct inv_hop *p = &t->hops->v[i];

@@ -26,12 +26,12 @@
  * 	inv_tree_put(&h, &opts, &out);
  * 	inv_hops_release(&h);
  *
- * The first column is the number of the line. `time' says when the message was
- * sent, since the request began. `mailbox' is the time until the process took
- * the message from its mailbox. `handler' is the time from then until the last
- * event of the process in this turn. `*': the hop is on the critical path. `?':
- * the cause of the hop is not certain. `~': the time depends on the clocks of
- * two nodes, and includes the network.
+ * The first column is the number of the line. `time' is the time from the
+ * beginning of the request until the message was sent. `mailbox' is the time
+ * until the process took the message from its mailbox. `handler' is the time
+ * from then until the last event of the process in this turn. `*': the hop is
+ * on the critical path. `?': the cause of the hop is not certain. `~': the time
+ * depends on the clocks of two nodes, and includes the network.
  *
  * A line belongs to the process of the nearest line above it that is indented
  * less. Normally the cause of a line is the last message that this process
@@ -67,8 +67,8 @@ struct inv_tree_line {
 	uint32_t belongs; /* number of the hop to which this hop belongs;
 			   * INV_HOP_NONE: this hop is a root */
 	uint32_t anchor;  /* the hop to which the children of this hop belong:
-			  * the nearest hop above it with the same process, or
-			  * else the hop itself */
+			   * the nearest hop above this hop that goes to the
+			   * same process or, if there is none, this hop */
 	uint32_t first;	  /* the first of the hops that belong to this hop */
 	uint32_t last;
 	uint32_t next; /* the next hop that belongs to the same hop */
@@ -76,7 +76,8 @@ struct inv_tree_line {
 	uint32_t turn; /* only in an anchor: the hop that its process received
 			* last */
 	bool after;    /* the line shows the parent's number, "(after N)",
-			  because the process received another hop last */
+			  because the parent is not the hop that the process
+			  received last */
 };
 
 struct inv_tree {
