@@ -8,9 +8,10 @@
  *
  * 	call, return_from          the begin and the end of a slice on the track
  * 	                           of the process
- * 	in, out                    slices on its track of states, and on the track
- * 	                           of the scheduler
- * 	gc_minor_start, _end       slices on its track of states, and a counter
+ * 	in, out                    slices on the process's track of states, and
+ * 	                           on the track of the scheduler
+ * 	gc_minor_start, _end       slices on the process's track of states, and
+ * 	                           a counter
  * 	seq_trace                  instants, connected by flows
  * 	others                     instants on the track of the process
  *

@@ -10,9 +10,8 @@
 
 /*
  * The keeper takes an anchor each second. To keep the log small, an anchor is
- * written only in two cases: the clocks differ from each other by another
- * amount than in the last written anchor, or that anchor is more than QUIET_NS
- * old.
+ * written only in two cases: the differences between the clocks have changed
+ * since the last written anchor, or that anchor is more than QUIET_NS old.
  */
 #define SAME_NS 1000000
 #define QUIET_NS 60000000000u
@@ -62,8 +61,9 @@ static bool is_near(int64_t a, int64_t b)
 	return d < SAME_NS;
 }
 
-/* Returns true if b need not be written after a: the clocks differ from each
- * other by the same amounts, within 1 ms, and b is not much later. */
+/* Returns true if b need not be written after a: between a and b, the
+ * differences between the clocks have changed by less than 1 ms, and not much
+ * time has passed. */
 static bool same(const struct inv_anchor *a, const struct inv_anchor *b)
 {
 	int64_t mono = (int64_t)(b->mono - a->mono);
@@ -106,8 +106,8 @@ int inv_spool_put_anchors(struct inv_spool *s, bool newest, struct inv_err *err)
 	}
 	if (kept == 0 && !newest)
 		/* The new anchors tell nothing new about the clocks. The next
-		 * pass looks at them again. The newest one is written as soon
-		 * as events need it. */
+		 * pass looks at them again. The newest anchor is written as
+		 * soon as events need it. */
 		return 0;
 	if (kept > 0) {
 		r = put(s, new, kept, err);

@@ -184,9 +184,9 @@ int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
 	if (fd < 0)
 		return inv_err_ctx(err, "%s", path);
 	/*
-	 * The received descriptor shares its open file description with the
-	 * VM's descriptor, so its lock would not end with this program. Open
-	 * the memory again to get a description of its own.
+	 * The received descriptor and the VM's descriptor share one open file
+	 * description, so a lock on it would not end with this program. Open
+	 * the memory again to get a separate open file description.
 	 */
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
 	r = attach(a, own, 0, wait_ms, err);

@@ -51,8 +51,8 @@ int inv_attach_socket(struct inv_attached *a, const char *path, int wait_ms,
 void inv_detach(struct inv_attached *a);
 
 /*
- * Returns true if the memory is a file with a name, and not a memfd: it still
- * exists after all programs have closed it.
+ * Returns true if the memory is a file with a name, and not a memfd. Such a
+ * file still exists after all programs have closed it.
  */
 bool inv_attach_is_file(const struct inv_attached *a);
 

@@ -32,8 +32,8 @@ static bool has_ended(const struct inv_ring_ctl *ctl, int ms)
 	return dead;
 }
 
-/* Removes the log's file. If the log has several files (rotation), they have
- * other names, and are not removed. */
+/* Removes the log's file. The files of a log with rotation have other names,
+ * and are not removed. */
 static void remove_log(const struct inv_ring_ctl *ctl)
 {
 	char path[sizeof(ctl->path)];
@@ -59,7 +59,7 @@ void inv_place_cleanup(const struct inv_attached *mem, const char *dir,
 	/*
 	 * If the tracer was closed, the VM was alive at that time. If the VM is
 	 * still alive, an Erlang process in it (the guard) will remove the
-	 * files. So do not wait for the VM's end.
+	 * files. So do not wait until the VM ends.
 	 */
 	if (!has_ended(mem->ctl, state == INV_TRACER_CLOSED ? 0 : DYING_MS))
 		return;

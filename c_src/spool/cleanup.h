@@ -10,9 +10,9 @@
  * After the VM's death, removes the files that a command has sent to the node,
  * and the private directory that contains them (the place).
  *
- * While the VM is alive, an Erlang process removes them: the guard
+ * While the VM is alive, an Erlang process removes the files: the guard
  * (src/guest/inviso_guard.erl). If the VM was killed, the spoolers that still
- * run remove them.
+ * run remove the files.
  */
 
 /*

@@ -143,9 +143,9 @@ static int put_events(struct inv_spool *s, uint32_t ring,
 }
 
 /*
- * Drains one ring up to the packet that was the newest one when the function
- * began, and takes an open packet only once. Both rules bound the time for one
- * ring, so that the spooler comes to the other rings even if this ring's
+ * Drains one ring. Two rules bound the time for it: the function drains only up
+ * to the packet that was the newest when it began, and it takes an open packet
+ * only once. So the spooler comes to the other rings even if this ring's
  * producer is busy.
  */
 static int drain_ring(struct inv_spool *s, uint32_t ring, unsigned take,

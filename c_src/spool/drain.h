@@ -27,11 +27,11 @@ struct inv_spool {
 	struct inv_log_writer log;
 	struct inv_files files;
 	struct inv_log_pos at;
-	struct inv_anchor anchor; /* the newest anchor that was read; its mono
-				     is 0 if there was none yet */
+	struct inv_anchor anchor; /* the newest anchor that was read; if no
+				     anchor was read yet, its mono is 0 */
 	uint64_t file_since_ns;
-	uint64_t rotate_after_ns; /* after a rotation has failed: no other is
-				     tried before this time */
+	uint64_t rotate_after_ns; /* if a rotation has failed: the next one is
+				     not tried before this time */
 	bool file_has_events;
 };
 
@@ -41,8 +41,8 @@ struct inv_spool {
  * path and options from the control page.
  *
  * If an existing log cannot be continued at the moment, returns 0 with the
- * reason in err; each later call that writes tries again. In all other cases in
- * which it returns 0, err's code is 0.
+ * reason in err, and each later call that writes tries again. If the result is
+ * 0 and the log can be written, err's code is 0.
  */
 int inv_spool_open(struct inv_spool *s, struct inv_attached *mem,
 		   struct inv_err *err);
@@ -59,11 +59,11 @@ void inv_spool_close(struct inv_spool *s);
 
 /*
  * One pass over all rings. Writes the events of all packets that were closed
- * when the pass began. The flags `take' (enum inv_take) say whether it also
- * writes the events of the packets that were open. Sets *n_events to the number
- * of events written, and *behind to true if a ring was more than half full.
- * Writes the clock anchors that these events need. If `anchor' is true, it
- * always writes the newest anchor, too.
+ * when the pass began. The flags `take' (enum inv_take) say whether the events
+ * of open packets are written, too. Sets *n_events to the number of events
+ * written, and *behind to true if a ring was more than half full. Also writes
+ * the clock anchors that these events need. If `anchor' is true, always writes
+ * the newest anchor, too.
  */
 int inv_spool_drain(struct inv_spool *s, unsigned take, bool anchor,
 		    uint64_t *n_events, bool *behind, struct inv_err *err);
@@ -84,8 +84,9 @@ void inv_spool_give_up(struct inv_spool *s);
 int inv_spool_finish(struct inv_spool *s, enum inv_log_end why,
 		     struct inv_err *err);
 
-/* Sets *t to the totals of one ring. If the log has ended, they count all its
- * events; otherwise only the events that are not in the ring any more. */
+/* Sets *t to the totals of one ring. If the log has ended, the totals count all
+ * events of the ring; otherwise only the events that are not in the ring any
+ * more. */
 void inv_spool_totals(const struct inv_spool *s, uint32_t ring,
 		      struct inv_log_totals *t);
 

@@ -14,8 +14,9 @@
 
 #define PREDECESSOR_MS 200
 
-/* How long to wait for the spooler of an earlier log: if its tracer was just
- * closed, it is still writing the last events. */
+/* How long to wait until the spooler of an earlier log has ended. If the tracer
+ * of that log was closed just now, the spooler is still writing the last
+ * events. */
 #define ENDING_MS 2000
 
 void inv_files_name(const struct inv_files *fs, uint32_t number,
@@ -30,9 +31,9 @@ void inv_files_name(const struct inv_files *fs, uint32_t number,
 /*
  * Locks a log file. A spooler that writes the file has it locked until it
  * closes the file or dies. The kernel releases the locks of a killed spooler
- * one after another, possibly the lock on the ring before the one on the log.
- * So this function waits up to wait_ms milliseconds for the lock. If the file
- * system has no locks, the function succeeds.
+ * one after another, and the lock on the ring may be released before the lock
+ * on the log. So this function waits up to wait_ms milliseconds for the lock.
+ * If the file system has no locks, the function succeeds.
  */
 static int lock(int fd, const char *name, int wait_ms, struct inv_err *err)
 {
@@ -86,8 +87,8 @@ static int remove_name(const char *name, struct inv_err *err)
 	return r;
 }
 
-/* Returns true if the file begins with the head of a log file that has the uuid
- * of this log. */
+/* Returns true if the file begins with the head of a log file, and this head
+ * has the uuid of this log. */
 static bool is_ours(const struct inv_files *fs, int fd)
 {
 	struct inv_log_head head;
@@ -197,8 +198,8 @@ static bool is_numbered(const char *entry, const char *base)
 	return *entry && strspn(entry, "0123456789") == strlen(entry);
 }
 
-/* Returns true if the file `name' is empty, or a file of a log, either this log
- * or another one. */
+/* Returns true if the file `name' is empty, or is a file of this log or of
+ * another log. */
 static bool is_of_a_log(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -264,8 +265,8 @@ static int each_numbered(const struct inv_files *fs,
 }
 
 /* Removes all files path.<digits>. If a spooler is writing one of them, removes
- * none: a spooler locks only its newest file, and the others may belong to the
- * same log. */
+ * no file: a spooler locks only its newest file, and the other files may belong
+ * to the same log. */
 static int clear_numbered(const struct inv_files *fs, struct inv_err *err)
 {
 	int r = each_numbered(fs, await_writer, err);

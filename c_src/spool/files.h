@@ -49,15 +49,16 @@ int inv_files_create(const struct inv_files *fs, uint32_t number,
 int inv_files_reopen(const struct inv_files *fs, uint32_t number, uint64_t *len,
 		     struct inv_err *err);
 
-/* Removes a file if it has this log's uuid or is empty. Returns 0 if the file
- * does not exist. */
+/* Removes a file if it has this log's uuid or is empty. If the file does not
+ * exist, does nothing and returns 0. */
 int inv_files_remove(const struct inv_files *fs, uint32_t number,
 		     struct inv_err *err);
 
 /*
  * Removes the files of an earlier log at these paths. With rotation, removes
  * only files that belong to a log or are empty. If another spooler is writing
- * one of them, waits up to 2 s for it to end: its tracer may just be closing.
+ * one of them, waits up to 2 s until that spooler has ended, because its tracer
+ * may be closed already.
  */
 int inv_files_clear(const struct inv_files *fs, struct inv_err *err);
 

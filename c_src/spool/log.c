@@ -80,8 +80,8 @@ int inv_spool_log_create(struct inv_spool *s, uint32_t number,
 
 /*
  * Reopens the current file at the position s->at. If the file is shorter,
- * continues at its end; from the numbers of events, readers see what is
- * missing.
+ * continues at its end. Readers see from the numbers of events how many events
+ * are missing.
  */
 int inv_spool_log_reopen(struct inv_spool *s, struct inv_err *err)
 {

@@ -19,8 +19,8 @@
 #define END_PATIENCE_NS (5000ull * MS)
 #define EOF_PATIENCE_NS (2500ull * MS)
 /*
- * The keeper takes an anchor each second. If it still takes anchors when this
- * time has passed since the end of standard input, the keeper is alive.
+ * The keeper takes an anchor each second. If the keeper takes an anchor later
+ * than this time after the end of standard input, the keeper is alive.
  */
 #define EOF_STILL_NS (500ull * MS)
 
@@ -33,8 +33,8 @@ struct server {
 	struct inv_vm_watch vm;
 	struct inv_spool spool;
 	uint64_t next_flush_ns;
-	uint64_t end_by_ns; /* deadline for writing the log's end, if the log
-			       cannot be written when the spooler is to end;
+	uint64_t end_by_ns; /* if the spooler is to end but cannot write the
+			       log: until when it tries to write the log's end;
 			       otherwise 0 */
 	uint64_t eof_ns;    /* when standard input ended; 0: it has not ended */
 	uint64_t eof_anchors;
@@ -44,10 +44,10 @@ struct server {
 	unsigned wait_ms;
 };
 
-/* What the VM has requested. The spooler reads it before a pass over the rings,
- * so that the pass fulfils it. */
+/* What the VM has requested. The spooler reads the requests before a pass over
+ * the rings, and this pass fulfils them. */
 struct asked {
-	int end; /* enum inv_log_end: why the log ends; 0: it continues */
+	int end; /* enum inv_log_end: why the log ends; 0: the log continues */
 	uint64_t flush; /* number of the newest flush request; 0: it was
 			   answered already, or there was none */
 	unsigned take;
@@ -144,8 +144,8 @@ static unsigned within(enum inv_option_name name, uint32_t n)
 }
 
 /*
- * Sets the time until the next pass. It is 0 if a ring is more than half full,
- * and increases up to IDLE_MS while there are no events.
+ * Sets the time until the next pass. If a ring is more than half full, this
+ * time is 0. While there are no events, it increases up to IDLE_MS.
  */
 static void pace(struct server *s, uint64_t n_events, bool behind)
 {
@@ -183,9 +183,9 @@ static int pass(struct server *s, const struct asked *a, struct inv_err *err)
 	int r;
 
 	if (s->ctl->keep == INV_KEEP_NEWEST && !a->take) {
-		/* A flight recorder, and the VM has requested nothing. Write
-		 * only the anchors now: the keeper would overwrite them before
-		 * the next request. */
+		/* This is a flight recorder, and the VM has requested nothing.
+		 * Write only the anchors now, because the keeper would
+		 * overwrite them before the next request. */
 		r = inv_spool_drain_anchors(&s->spool, err);
 	} else {
 		r = inv_spool_drain(&s->spool, a->take, a->end || a->flush,
@@ -201,7 +201,7 @@ static int pass(struct server *s, const struct asked *a, struct inv_err *err)
 }
 
 /* `r' is the result of the last pass. Returns true if the spooler is to exit:
- * it has written the log's end, or the deadline for this has passed. */
+ * it has written the log's end, or the deadline for writing it has passed. */
 static bool ended(struct server *s, const struct asked *a, int r)
 {
 	uint64_t now;
@@ -322,9 +322,9 @@ static int loop(struct server *s)
 	}
 }
 
-/* Reports that the log could not be opened. If there was no memory and a log
- * exists, the next spooler may succeed. Then the state becomes `stalled', not
- * `failed'. */
+/* Reports that the log could not be opened. Sets the state `failed'. But if
+ * memory was exhausted and a log exists, the next spooler may succeed, so sets
+ * the state `stalled'. */
 static void not_opened(struct inv_ring_ctl *ctl, int r,
 		       const struct inv_err *err)
 {

@@ -16,14 +16,14 @@
  * died, or the VM has died. Before it exits, it drains the rings once more.
  *
  * If the log cannot be written, the spooler tries again each 100 ms. If it must
- * exit, it still tries for 5 s. If the tracer has ended, events that are left
- * in memory then count as unwritten; events that are left in a ring file stay
- * there.
+ * exit, it still tries for 5 s. After these 5 s, if the tracer has ended,
+ * events that are left in memory count as unwritten, and events that are left
+ * in a ring file stay there.
  *
- * When standard input ends, the keeper has died, or only the port was closed.
- * If the keeper still takes anchors, it is alive and will start another
- * spooler, so this spooler exits.  Otherwise this spooler continues, because no
- * process will start another.
+ * The end of standard input has one of two causes: the keeper has died, or only
+ * the port was closed. If the keeper still takes anchors, it is alive and will
+ * start another spooler, so this spooler exits. Otherwise this spooler
+ * continues, because no process will start another spooler.
  *
  * Each byte on standard input wakes the spooler up, so that a flush or a close
  * need not wait for the spooler's timer.

@@ -129,7 +129,7 @@ static bool is_pipe(int fd)
 /*
  * Redirects standard output and standard error to /dev/null, so that nothing is
  * written to files of the VM. If standard output is the port's pipe, keeps the
- * pipe open as another descriptor: otherwise the port would close.
+ * pipe open as another descriptor, because otherwise the port would close.
  */
 static void leave_outputs(void)
 {
@@ -153,8 +153,8 @@ static void leave_home(void)
 	(void)setsid();
 	umask(077);
 	if (chdir("/") < 0)
-		(void)errno; /* no harm: the old directory remains the working
-				directory */
+		(void)errno; /* this does no harm: the working directory stays
+				the same */
 }
 
 static int only_sigterm(void)

@@ -25,9 +25,9 @@
 /* If a place is not complete after this many seconds, its VM is dead. */
 #define YOUNG_S 60
 /*
- * If a living VM can lock its record, it does so within this many seconds. This
- * is long, because the library with which it locks the record may be sent over
- * a slow network.
+ * If a living VM can lock its record, it does so within this many seconds. The
+ * time is long, because the library that locks the record may be sent to the VM
+ * over a slow network.
  */
 #define UNLOCKED_S 3600
 
@@ -208,12 +208,12 @@ static void read_boot(char *boot, size_t size)
 }
 
 /*
- * Returns false if the VM may be alive. After the result true, the caller tries
- * the record's lock; if it gets the lock, the VM is dead. The rules, in this
- * order:
+ * Returns false if the VM may be alive. If it returns true, the caller tries
+ * the record's lock; if the caller gets the lock, the VM is dead. The rules, in
+ * this order:
  *
  *   - If this program is in the VM's pid namespace, and the machine was not
- *     booted again since, the result is true if the VM's process has ended.
+ *     booted since then, the result says whether the VM's process has ended.
  *   - If the file system may be shared with another machine, the result is
  *     false.
  *   - If the record says that the VM has locked the record, the result is true:
@@ -242,8 +242,9 @@ static bool may_be_dead(const struct inv_place *p)
 }
 
 /*
- * Tries the lock last. While this program has the lock, a VM could not lock its
- * record; the other checks ensure that there is no such VM.
+ * Tries the lock last. While this program has the lock, a living VM could not
+ * lock its record. So the other checks first exclude a living VM that has not
+ * locked its record yet.
  */
 bool inv_place_is_dead(struct inv_place *p)
 {
@@ -369,8 +370,8 @@ void inv_place_clear(const struct inv_place *p)
 		unlinkat(p->parent, p->name, AT_REMOVEDIR);
 }
 
-/* A VM creates the record before other files. So the place of a VM that died
- * before the record was complete contains nothing else. */
+/* A VM creates the record before all other files. So if the VM died before the
+ * record was complete, its place contains no other file. */
 void inv_place_clear_unfinished(const struct inv_place *p)
 {
 	DIR *dir = list(p->fd);

@@ -43,8 +43,8 @@ struct inv_place {
 	int record;	 /* descriptor of the record; -1: no record */
 	int64_t changed; /* Unix time of the directory's last change */
 	bool local;	 /* the file system is not shared between machines */
-	bool begun;	 /* there is no record, or one of this version, which
-			    may be empty or incomplete */
+	bool begun;	 /* true if there is no record, or a record of this
+			    version, even an empty or incomplete record */
 	bool has_record; /* the record is complete; otherwise the following
 			    fields are not set */
 	bool locked;	 /* the last line about a lock is `locked' */
@@ -60,18 +60,18 @@ struct inv_place {
 /*
  * Opens the place `name' in the directory `parent'. Returns false if it is not
  * a directory, is a link, belongs to another user, or has a mode other than
- * 0700. The functions do not trust its contents: they bound their reads, and
- * follow no links.
+ * 0700. The functions do not trust the contents of a place: they bound their
+ * reads, and follow no links.
  */
 bool inv_place_open(struct inv_place *p, int parent, const char *name);
 void inv_place_close(struct inv_place *p);
 
 /*
- * Returns true if it is certain that the VM has ended. Then this function has
- * locked the record, until inv_place_close, so that no other program works on
- * the place. Returns false in case of doubt. For example, the VM was in another
- * pid namespace and did not lock the record; or the place is on a network file
- * system, and another machine may use it.
+ * Returns true if it is certain that the VM has ended. In this case the record
+ * is then locked until inv_place_close, so that no other program works on the
+ * place. Returns false in case of doubt, for example if the VM was in another
+ * pid namespace and did not lock the record, or if another machine may use the
+ * place through a network file system.
  */
 bool inv_place_is_dead(struct inv_place *p);
 

@@ -12,8 +12,8 @@
 #define LOOK_MS 10
 
 /*
- * Returns true if the VM was in another pid namespace. In the namespace of this
- * program, the VM's pid then means another process, or none.
+ * Returns true if the VM was in another pid namespace. If so, the VM's pid
+ * means another process, or no process, in the namespace of this program.
  */
 static bool is_elsewhere(const struct inv_ring_ctl *ctl)
 {

@@ -27,7 +27,8 @@ struct inv_recovered {
  *
  * Returns INV_EBUSY if the VM or a spooler is alive. It also returns INV_EBUSY
  * if the VM was in another pid namespace, where this program cannot see whether
- * the VM is alive. But if force is true, such a VM is assumed to be dead.
+ * the VM is alive. But if `force' is true, a VM in another pid namespace is
+ * assumed to be dead.
  */
 int inv_recover(const char *ring, const char *out, bool force,
 		struct inv_recovered *done, struct inv_err *err);

@@ -34,7 +34,7 @@ void inv_spool_moved(struct inv_spool *s, uint32_t ring,
 		     const struct inv_ring_pos *pos);
 
 /* anchors.c: writes the new clock anchors, except those that tell nothing new
- * about the clocks. If `newest' is true, always writes the newest of them. */
+ * about the clocks. If `newest' is true, always writes the newest anchor. */
 int inv_spool_put_anchors(struct inv_spool *s, bool newest,
 			  struct inv_err *err);
 /* For a new file: writes the newest anchor to it, too, if there is one. */

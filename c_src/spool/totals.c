@@ -60,9 +60,10 @@ void inv_spool_totals(const struct inv_spool *s, uint32_t ring,
 }
 
 /*
- * Counts the events that are still missing in the totals at the very end, when
- * the VM's threads write no more and all valid packets were read. Each of these
- * events was in an invalid packet, or its thread died while writing it.
+ * Counts the events that the totals do not contain yet. It is called at the
+ * very end, when the VM's threads write no more and all valid packets were
+ * read. Each of these events was in an invalid packet, or its thread died while
+ * it wrote the event.
  */
 static void account_for_rest(struct inv_spool *s, uint32_t ring,
 			     struct inv_log_totals *t)
@@ -126,8 +127,8 @@ int inv_spool_put_totals(struct inv_spool *s, enum inv_log_end why,
 
 /*
  * Removes the file whose number follows that of the log's last file. An earlier
- * spooler may have created it just before it died. So only a second or later
- * spooler, or a recovery, can find such a file.
+ * spooler may have created this file just before it died. So only a second or
+ * later spooler, or a recovery, can find such a file.
  */
 static void remove_leftover(struct inv_spool *s, enum inv_log_end why)
 {

@@ -32,8 +32,8 @@ uint64_t inv_process_start(int32_t pid)
 		return 0;
 	buf[n] = 0;
 	/* The second field is the program's name in parentheses. The name can
-	 * contain spaces and parentheses, so the search begins at the last
-	 * one. */
+	 * contain spaces and parentheses, so find the last closing
+	 * parenthesis. */
 	p = strrchr(buf, ')');
 	if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
 		return 0;

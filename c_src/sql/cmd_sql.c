@@ -235,8 +235,8 @@ static const struct argp argp = {
 
 /* --- the work ------------------------------------------------------------- */
 
-/* Without a query, this query runs: it lists the tables with their numbers of
- * rows, and the views. */
+/* If the user gives no query, this query runs. It lists the tables with their
+ * numbers of rows, and the views. */
 static const char overview[] =
 	"SELECT view AS \"table or view\", answers FROM ("
 	"SELECT 1 AS part, 0 AS i, 'events' AS view, (SELECT count(*) FROM "

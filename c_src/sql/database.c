@@ -7,8 +7,8 @@
 #include "sql/failure.h"
 #include "sql/views.h"
 
-/* A database that is not complete is removed. So SQLite need not synchronize
- * the file, or be able to roll anything back. */
+/* An incomplete database is removed. So SQLite need not synchronize the file,
+ * and need not be able to roll back. */
 static const char settings[] = "PRAGMA page_size = 8192;"
 			       "PRAGMA journal_mode = OFF;"
 			       "PRAGMA synchronous = OFF;"
@@ -56,8 +56,9 @@ static void create_table(struct inv_buf *b, const struct inv_table *t)
 	inv_buf_puts(b, ");");
 }
 
-/* The arguments of a call are stored in its row of _calls only, because each
- * event `call' has such a row. */
+/* Returns true if another table has the column's values for some rows: each
+ * event `call' has a row in _calls, and only that row has the arguments of the
+ * call. */
 static bool is_shared(const struct inv_table *t, unsigned column)
 {
 	return t == &inv_tables[INV_TABLE_EVENTS] &&

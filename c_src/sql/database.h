@@ -8,9 +8,9 @@
  * Writes the tables of table/schema.h into a new SQLite database.
  *
  * Rows refer to processes and functions by numbers, so that each text is stored
- * once. For example, the table _events has the numbers, the table _process has
- * the processes, and the table _function has the functions. Users see the view
- * `events', which has the columns of the schema. Names that begin with an
+ * once. For example, the table _events has only the numbers. The table _process
+ * has the processes, and the table _function has the functions. Users see the
+ * view `events', which has the columns of the schema. Names that begin with an
  * underscore can change without a new version of the schema.
  *
  * 	inv_database_create(&db, path, &err);
@@ -29,8 +29,9 @@ struct inv_database {
 
 /*
  * All fields of *d must be 0. `path' is an empty file. If `path' is NULL, the
- * database is in memory or, if it is large, in a file without a name, and is
- * removed when it is closed. Call inv_database_close also after a failure.
+ * database is in memory or, if it is large, in a file without a name; in both
+ * cases it is gone when it is closed. Call inv_database_close also after a
+ * failure.
  */
 int inv_database_create(struct inv_database *d, const char *path,
 			struct inv_err *err);

@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 
-/* Sets *err to the error of the last call of SQLite or, if that is an input or
- * output error, to errno. Returns the code. */
+/* Sets *err to the error of the last call of SQLite. If that is an input or
+ * output error, sets *err to the error in errno. Returns the code. */
 int inv_sql_failed(sqlite3 *db, struct inv_err *err, const char *what);
 
 #endif

@@ -191,14 +191,15 @@ static void bind_cell(struct inv_inserts *s, sqlite3_stmt *stmt, int at,
 	}
 }
 
-/* Binds a row of the batch to the parameters from `at' on. Bit i of *bound says
- * that parameter at + i is not NULL. */
+/* Binds a row of the batch to the parameters from `at' on. Bit i of *bound is
+ * set if the parameter at + i is not NULL. */
 static void bind_row(struct inv_inserts *s, enum inv_table_id table,
 		     unsigned row, sqlite3_stmt *stmt, int at, uint32_t *bound)
 {
 	const struct inv_batch *b = &s->tables[table].batch;
 	const struct inv_batch_cell *cells = inv_batch_cell(b, row, 0);
-	/* The table of calls has the arguments, so the event has none. */
+	/* The table of calls has the arguments, so the row of the event has no
+	 * arguments. */
 	bool call = table == INV_TABLE_EVENTS &&
 		    is_call(s, &cells[INV_EVENTS_TAG]);
 

@@ -19,8 +19,8 @@
 struct inv_table_insert {
 	sqlite3_stmt *many; /* INV_INSERT_ROWS rows */
 	sqlite3_stmt *one;
-	/* Bits: which parameters are not NULL, in each row of `many'. The last
-	 * entry is for the row of `one'. */
+	/* bound[i]: bits for the parameters of row i of `many' that are not
+	 * NULL. The last entry is for the row of `one'. */
 	uint32_t bound[INV_INSERT_ROWS + 1];
 	struct inv_batch batch;
 };

@@ -68,10 +68,10 @@ int inv_query_open(sqlite3 **db, const char *path, struct inv_err *err)
 }
 
 /*
- * Refuses statements that reach other files, or change settings. Statements
- * that change the database are not refused here but by inv_query_run. Here,
- * functions that only read would be refused, too: pragma_table_info, for
- * example, declares a table.
+ * Refuses statements that reach other files, or change settings. inv_query_run
+ * refuses statements that change the database. This function cannot do that,
+ * because it would also refuse some functions that only read: for SQLite,
+ * pragma_table_info declares a table.
  */
 static int authorize(void *arg, int action, const char *a, const char *b,
 		     const char *c, const char *d)
@@ -194,8 +194,8 @@ static int step_all(struct run *run, sqlite3 *db, sqlite3_stmt *s,
 	return write_out(run, &r->out, err);
 }
 
-/* Returns true if the rest has more than white space, comments and semicolons,
- * which may follow the query. */
+/* Returns true if the text after the query has more than white space, comments
+ * and semicolons. */
 static bool is_more(sqlite3 *db, const char *rest)
 {
 	sqlite3_stmt *s = NULL;

@@ -142,7 +142,8 @@ static void json_row(struct inv_result *r, sqlite3_stmt *s)
 
 /* --- tables --------------------------------------------------------------- */
 
-/* Keeps a text. Control and hidden characters are shown as a question mark. */
+/* Stores the text of a cell. Question marks replace control characters and
+ * hidden characters. */
 static void keep(struct inv_result *r, int column, const void *text, size_t len)
 {
 	size_t begin = r->cells.len;

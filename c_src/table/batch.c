@@ -73,7 +73,7 @@ int inv_batch_add(struct inv_batch *b, const struct inv_table *table,
 		to[i].kind = cells[i].kind;
 		if (cells[i].kind == INV_CELL_TEXT)
 			rc = copy_text(b, &to[i], &cells[i]);
-		else /* `number' is part of the same union */
+		else /* this also copies `number', which is in the same union */
 			to[i].i = cells[i].i;
 	}
 	if (rc == INV_ETOOBIG)

@@ -14,8 +14,8 @@
  * several rows at a time. A struct of zeros is empty.
  */
 #define INV_BATCH_ROWS 64u
-/* A batch with this many bytes of texts is full, even if it has few rows:
- * keeping large texts costs more than a larger batch saves. */
+/* A batch with this many bytes of texts is full, even if it has few rows,
+ * because keeping large texts costs more than a larger batch saves. */
 #define INV_BATCH_TEXTS ((size_t)64 << 10)
 /* The longest text, in bytes: SQLite's limit. */
 #define INV_BATCH_TEXT_MAX ((size_t)1000000000)
@@ -35,7 +35,8 @@ struct inv_batch {
 	unsigned width; /* cells of a row */
 	/* private */
 	struct inv_batch_cell *cells;
-	uint8_t *kinds; /* of each column: bits of its cells' kinds */
+	uint8_t *kinds; /* kinds[i]: the bits 1 << kind for all kinds of cells
+			   in column i */
 	struct inv_buf texts;
 };
 

@@ -10,10 +10,10 @@
 #include "table/words.h"
 
 /*
- * The processes and functions to which rows refer, each with a number from 1.
- * A process that gets another name also gets another number, because a row has
- * the name that its process had at that time. A struct of zeros is empty. Each
- * process takes about 60 bytes of memory.
+ * The processes and functions to which rows refer, each with a number from 1. A
+ * process that gets another name also gets another number, because each row
+ * shows the name that the process had at the time of the row. A struct of zeros
+ * is empty. Each process takes about 60 bytes of memory.
  */
 struct inv_row_process {
 	uint64_t number;
@@ -21,7 +21,7 @@ struct inv_row_process {
 	uint32_t node; /* name of the node: number in inv_words */
 	uint32_t name; /* name of the process: number in inv_words; 0: not
 			  known */
-	uint8_t kind;  /* INV_TOK_PID, INV_TOK_PORT; or INV_TOK_ATOM: only the
+	uint8_t kind;  /* INV_TOK_PID or INV_TOK_PORT. INV_TOK_ATOM: only the
 			  name is known, and `number' is the number of the name
 			  in inv_words */
 };
@@ -61,7 +61,8 @@ uint32_t inv_cast_add(struct inv_cast *w, const struct inv_row_process *process,
  * 0 if memory is exhausted. */
 uint32_t inv_cast_function(struct inv_cast *w, const struct inv_mfa *m);
 
-/* Returns a hash of the process that does not depend on its name. */
+/* Returns a hash of the process. The hash does not depend on the process's
+ * name. */
 uint64_t inv_row_process_hash(const struct inv_row_process *process);
 
 /* Appends <0.88.0> or #Port<0.5>. Appends nothing if only the name is known. */

@@ -7,7 +7,7 @@
 
 /*
  * A set of rows that are not complete yet. Each row has a key. If several rows
- * have the same key, the oldest of these rows is found first. A row is a
+ * have the same key, a search finds the oldest of these rows. A row is a
  * struct, allocated with malloc, whose first member is a struct inv_row. A
  * struct of zeros is an empty set.
  */

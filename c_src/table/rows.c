@@ -116,7 +116,8 @@ static int another_term(struct inv_rows *r, struct inv_span *s)
 	return rc;
 }
 
-/* Arguments that are all small integers are encoded as a string. */
+/* Appends arguments that are all integers from 0 to 255; they are encoded as a
+ * string. */
 static void small_args(struct inv_rows *r, const struct inv_token *tok)
 {
 	for (size_t i = 0; i < tok->len; i++) {
@@ -181,7 +182,8 @@ int inv__rows_args(struct inv_rows *r, const struct inv_event *ev,
 
 /* --- events by tag -------------------------------------------------------- */
 
-/* Reads a payload that is a process, or another term. */
+/* Reads the payload. If it is a process, sets s->peer; otherwise appends the
+ * payload as text. */
 static int read_peer(struct inv_rows *r, struct inv_seen *s)
 {
 	struct inv_cursor *c = r->cursor;
@@ -323,7 +325,7 @@ static int read_event(struct inv_rows *r, struct inv_seen *s)
 		rc = read_terms(r, s);
 	if (rc || ev->tag != INV_TAG_SEQ_TRACE)
 		return rc;
-	/* Reads the term once more, for the processes in it. */
+	/* Read the payload once more, to find the processes in it. */
 	rc = inv_event_tracee(ev, r->cursor, &tok);
 	if (!rc)
 		rc = inv_event_payload(ev, r->cursor);

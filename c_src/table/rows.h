@@ -18,6 +18,7 @@
  * Makes rows of tables (table/schema.h) from items that went through the flow.
  * A writer gets the rows, and writes them into a database or into files.
  *
+ *
  * 	inv_rows_init(&r, &writer, cursor, &print);
  * 	while (...)
  * 		inv_rows_event(&r, item) or inv_rows_loss(&r, item);
@@ -25,22 +26,29 @@
  * 	inv_rows_release(&r);
  *
  * Events and losses are numbered, from 1, in the order of the merge. A row is
- * written when all its values are known: the row of an event, a garbage
- * collection or a loss at once, the row of a call when the call has ended, the
- * row of a message when it was received, the row of a process when it has
- * exited, and all other rows at the end. Until then the rows are in memory. If
- * the rows of a table take more than INV_ROWS_MEMORY, its oldest rows are
- * written incomplete, and counted.
+ * written when all its values are known:
+ *
+ *
+ *	event, garbage collection, loss	at once
+ *	call				when the call has ended
+ *	message				when the message was received
+ *	process				when the process has exited
+ *	others				at the end
+ *
+ * Until then the row is in memory. If the rows of a table take more than
+ * INV_ROWS_MEMORY, the oldest rows of this table are written incomplete, and
+ * counted.
  */
 #define INV_ROWS_MEMORY ((size_t)128 << 20)
 
 enum inv_cell_kind {
 	INV_CELL_NULL = 0,
 	INV_CELL_INT,
-	INV_CELL_WORD,	   /* `number' is that of a text in inv_words */
+	INV_CELL_WORD,	   /* `number' is the number of a text in inv_words */
 	INV_CELL_TEXT,	   /* UTF-8 */
-	INV_CELL_PROCESS,  /* `number' is that of a process in inv_cast */
-	INV_CELL_FUNCTION, /* `number' is that of a function in inv_cast */
+	INV_CELL_PROCESS,  /* `number' is the number of a process in inv_cast */
+	INV_CELL_FUNCTION, /* `number' is the number of a function in
+			      inv_cast */
 };
 
 struct inv_cell {
@@ -102,7 +110,7 @@ int inv_rows_event(struct inv_rows *r, const struct inv_item *it);
 void inv_rows_loss(struct inv_rows *r, const struct inv_item *it);
 /* Writes a row for each count of sessions of `inviso count' or `hist'. */
 void inv_rows_counts(struct inv_rows *r, const struct inv_tallies *t);
-/* Returns the text for this kind of key in the column `counted'. */
+/* Returns the text that the column `counted' has for this kind of key. */
 const char *inv_rows_counted(enum inv_count_of of);
 /* Writes the rows that are still in memory, because they were not complete. */
 void inv_rows_end(struct inv_rows *r);
