@@ -8,7 +8,6 @@
  * Writes rows into a tree of directories, as Apache Hive and other programs for
  * large tables read it:
  *
- *
  *	DIR/calls/node=shop@a/hour=2026-11-27T08/part-0.parquet
  *
  * A file has the rows of one node and one hour (UTC). A value that is not known

@@ -5,8 +5,7 @@
 
 #define LINES_MAX 24u /* a histogram has at most this many lines */
 #define BAR 38u	      /* columns of the longest bar */
-#define GAP_MAX 2u    /* if more lines in a row are empty, one line "..."
-			 replaces them */
+#define GAP_MAX 2u    /* a longer gap of empty lines becomes "..." */
 
 /* A line of a drawn histogram stands for a part of a block (abi/buckets.h), or
  * for several blocks. */

@@ -6,10 +6,8 @@
 
 #define SEQUENCE 1u /* all packets are of one sequence */
 /* Flags of a packet. */
-#define CLEARED 1u /* numbers that earlier packets gave to names have no meaning
-		      any more */
-#define NEEDS 2u   /* the packet uses numbers that earlier packets gave to
-		      names */
+#define CLEARED 1u /* numbers that names have in earlier packets are void */
+#define NEEDS 2u   /* the packet uses numbers of names in earlier packets */
 
 /*
  * Times are nanoseconds since the Unix epoch, and have been corrected for the

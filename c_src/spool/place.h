@@ -68,7 +68,7 @@ void inv_place_close(struct inv_place *p);
 
 /*
  * Returns true if it is certain that the VM has ended. In this case the record
- * is then locked until inv_place_close, so that no other program works on the
+ * stays locked until inv_place_close, so that no other program works on the
  * place. Returns false in case of doubt, for example if the VM was in another
  * pid namespace and did not lock the record, or if another machine may use the
  * place through a network file system.

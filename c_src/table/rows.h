@@ -18,7 +18,6 @@
  * Makes rows of tables (table/schema.h) from items that went through the flow.
  * A writer gets the rows, and writes them into a database or into files.
  *
- *
  * 	inv_rows_init(&r, &writer, cursor, &print);
  * 	while (...)
  * 		inv_rows_event(&r, item) or inv_rows_loss(&r, item);
@@ -27,7 +26,6 @@
  *
  * Events and losses are numbered, from 1, in the order of the merge. A row is
  * written when all its values are known:
- *
  *
  *	event, garbage collection, loss	at once
  *	call				when the call has ended
