@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* The function that adds an element has the variable. */
+/* Uses the variable `oom' of the function that adds an element to the table. */
 #define uthash_nonfatal_oom(obj) (oom = true)
 #include "base/uthash.h"
 #include "sink/sink.h"

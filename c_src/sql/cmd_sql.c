@@ -34,7 +34,7 @@ struct sql {
 	struct inv_merge_opts merge; /* options for reading the LOGs */
 	struct inv_query query;
 	bool has_form, has_limit;
-	bool is_database; /* the only argument that is a file is a database */
+	bool is_database; /* the user named one file, which is a database */
 	char *view_query; /* memory of query.sql, if the user names a view
 			     instead of a query */
 };
