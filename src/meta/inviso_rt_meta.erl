@@ -52,7 +52,7 @@
 
 %% Functions that the runtime component calls.
 -export([start_link/3, start/2, start/5, stop/1, suspend/1, send_request/4]).
-%% Requests; the first argument is the meta tracer.
+%% Requests to the meta tracer, which is the first argument.
 -export([init_tpm/5, init_tpm/8, tpm/5, tpm/6, tpm/9,
          tpm_tracer/5, tpm_tracer/6, tpm_tracer/9, tpm_ms/6, tpm_ms_tracer/6,
          ctpm_ms/5, ctpm/4, local_register/1, remove_local_register/1,
@@ -102,10 +102,11 @@ start(Ti, Flags, Init, Remove, Clean) ->
     start_link(Ti, {Init, Remove, Clean}, Flags).
 
 %% @doc Opens the trace information and starts the meta tracer of this node, for a
-%% runtime component that traces in the scope `Flags'. The calling process gets
-%% the message `{inviso_rt_meta, Pid, {scope, Scope}}' with the scope of the meta
-%% tracer, and later messages `{inviso_rt_meta, Pid, {event, Event}}'. If the meta
-%% tracer is killed, the caller must close the meta tracer's scope.
+%% runtime component that traces in the scope `Flags'. Sends the calling process the
+%% message `{inviso_rt_meta, Pid, {scope, Scope}}' with the scope of the meta
+%% tracer. Each later event of the meta tracer is sent as `{inviso_rt_meta, Pid,
+%% {event, Event}}'. If the meta tracer is killed, the caller must close the meta
+%% tracer's scope.
 -spec start_link(inviso_ti:destination(), none | spec(), inviso_scope:scope()) ->
           {ok, pid()} | {error, term()}.
 start_link(Ti, none, Flags) ->
@@ -131,17 +132,17 @@ stop(Pid) ->
     Pid ! {stop, self()},
     await(Pid, Ref, Ref).
 
-%% @doc Makes the meta tracer clear all meta patterns, run the remove functions,
-%% and make new public loop data. As in {@link stop/1}, the meta tracer is
-%% killed if this takes longer than 5 s.
+%% @doc Makes the meta tracer clear all meta patterns, run the remove functions, and
+%% make new public loop data ({@link inviso_meta_publ}). If this takes longer than 5
+%% s, the meta tracer is killed.
 -spec suspend(pid()) -> ok | killed.
 suspend(Pid) ->
     Ref = monitor(process, Pid),
     Pid ! {suspend, self(), Ref},
     await(Pid, Ref, Ref).
 
-%% Waits until the meta tracer is done. If a user function, which runs in the meta
-%% tracer, sends this process a request meanwhile, refuses the request. Otherwise
+%% Waits until the meta tracer is done. The meta tracer runs user functions, which
+%% may send requests to this process. These requests are refused, because otherwise
 %% the two processes would wait for each other.
 await(Pid, Monitor, Ref) ->
     receive
@@ -160,8 +161,8 @@ await(Pid, Monitor, Ref) ->
             receive {'DOWN', Monitor, process, Pid, _} -> killed end
     end.
 
-%% @doc Sends a request, and does not wait for the reply, which
-%% `gen_server:check_response/3' returns.
+%% @doc Sends a request and does not wait for the reply. The caller gets the reply
+%% with `gen_server:check_response/3'.
 -spec send_request(pid(), term(), term(), gen_server:request_id_collection()) ->
           gen_server:request_id_collection().
 send_request(Pid, Request, Label, Sent) ->
@@ -204,8 +205,8 @@ tpm(Pid, M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
     call(Pid, {tpm, {M, F, A}, MS,
                {InitFunc, CallFunc, ReturnFunc, RemoveFunc}}).
 
-%% @doc Equal to {@link tpm/5}: actions of the match spec always change flags in
-%% the session of the runtime component.
+%% @doc Does the same as {@link tpm/5}. With both functions, actions of the match
+%% spec change flags in the session of the runtime component.
 -spec tpm_tracer(pid(), module(), atom(), arity(), list()) ->
           {ok, 0 | 1} | {error, term()}.
 tpm_tracer(Pid, M, F, A, MS) ->
@@ -268,8 +269,8 @@ global_register(Pid) -> call(Pid, global_register).
               when Res :: ok | {error, bad_mfa}.
 remove_global_register(Pid) -> call(Pid, remove_global_register).
 
-%% @doc Returns the state of the meta tracer and the public loop data, for
-%% debugging and tests.
+%% @doc Returns the state of the meta tracer and the public loop data ({@link
+%% inviso_meta_publ}), for debugging and tests.
 -spec get_state(pid() | atom()) -> {ok, term(), term()}.
 get_state(Pid) -> call(Pid, get_state).
 
@@ -328,14 +329,15 @@ write_ti(Output) ->
             end
     end.
 
-%% @doc Makes the meta tracers of `Nodes' act as if a process had called a
-%% function there. The event has the time `void'.
+%% @doc Makes the meta tracers of `Nodes' act as if the process `Pid' had called a
+%% function there. The user's functions get `void' as the time of the call.
 -spec metacast_call([node()], pid(), module(), atom(), [term()]) -> ok.
 metacast_call(Nodes, Pid, M, F, Args) ->
     metacast(Nodes, {metacast, {M, F, length(Args)}, Pid, {call, Args, void}}).
 
-%% @doc Makes the meta tracers of `Nodes' act as if a function had returned a
-%% value there. The event has the time `void'.
+%% @doc Makes the meta tracers of `Nodes' act as if a function had returned `Value'
+%% there in the process `Pid'. The user's functions get `void' as the time of the
+%% return.
 -spec metacast_return_from([node()], pid(), module(), atom(), arity(),
                            term()) -> ok.
 metacast_return_from(Nodes, Pid, M, F, A, Value) ->
@@ -459,8 +461,8 @@ called(_, Meta) ->
 happened(MFA, Pid, Event, #meta{state = State} = Meta) ->
     Meta#meta{state = inviso_meta_state:happened(MFA, Pid, Event, State)}.
 
-%% If calls wait in the mailbox for a long time, handles an urgent message (a
-%% request, a stop, a tick) before calls that arrived earlier.
+%% If the meta tracer handles events more than ?BEHIND_US late, handles an urgent
+%% message (a request, a stop, a tick) before the events that arrived earlier.
 urgent(TS, #meta{looked = Looked} = Meta) ->
     Now = erlang:monotonic_time(millisecond),
     case Now - Looked > ?LOOK_MS andalso
@@ -494,7 +496,7 @@ told_lost(#meta{state = State, feed = Feed, lost = Lost} = Meta) ->
             Meta#meta{lost = New}
     end.
 
-%% Reports the final counts. Calls that are still in the mailbox count as lost.
+%% Reports the final counts. Events that are still in the mailbox count as lost.
 told_rest(#meta{state = State, feed = Feed} = Meta) ->
     case rest(0) of
         0 ->

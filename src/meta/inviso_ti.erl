@@ -75,9 +75,10 @@ write(Ti, []) ->
 
 record(Bin) -> [<<0, (byte_size(Bin)):32>>, Bin].
 
-%% @doc Handles a message about records: another node has sent a record, or has
-%% accepted one, or the other node's meta tracer has died, so that later records are
-%% lost. Returns `other' if the message is about something else.
+%% @doc Handles a message about records. The message says that another node has sent
+%% a record, that the other node has accepted a record, or that the other node's
+%% meta tracer has died. In the last case later records are lost. Returns `other' if
+%% the message is about something else.
 -spec handle(term(), ti()) -> {ok, ti()} | {error, term(), ti()} | other.
 handle({inviso_ti, From, Record}, Ti) when is_pid(From), is_binary(Record) ->
     _ = erlang:send(From, {inviso_ti_taken, self()}, [nosuspend, noconnect]),

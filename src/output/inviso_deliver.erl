@@ -86,8 +86,8 @@ start(Sink, Arg, Events) ->
             E
     end.
 
-%% Makes the receiver pass events to the sink. The owner first monitors the
-%% keeper, so that the owner always notices the keeper's end.
+%% Makes the receiver pass events to the sink. The owner monitors the keeper before
+%% that, so that the owner always notices the keeper's end.
 begin_with(Keeper) ->
     Monitor = erlang:monitor(process, Keeper),
     case call(Keeper, begin_with) of
@@ -149,8 +149,9 @@ call(Keeper, Request) ->
 init({_, _, _, Owner} = Args) ->
     process_flag(trap_exit, true),
     group_leader(whereis(init), self()),
-    %% The owner may die before the NIF library lists this process as a keeper. Even
-    %% then the guard must wait for this process before the guard removes the code.
+    %% The owner may die before the NIF library has noted that this process is a
+    %% keeper. The guard must not remove the code before this process ends, even in
+    %% this case.
     ok = inviso_push:stays(worker),
     case is_process_alive(Owner) of
         true -> opened(Args);
@@ -179,7 +180,7 @@ opened({Sink, Arg, Events, Owner}) ->
     end.
 
 %% If the owner has died meanwhile, ends this process. In this case the code of
-%% other modules may already be removed, so this process calls none of them; the
+%% other modules may already be removed. So this process calls no other module: the
 %% NIF library closes the tracer when this process ends.
 begun(#keeper{owner = Owner} = K) ->
     case is_process_alive(Owner) of

@@ -52,8 +52,8 @@ start(Sink, Module, Arg, Events) ->
     end.
 
 %% @doc Returns true if the output takes events, and false if only trace information
-%% is written. If only trace information is written, there is still a tracer, because
-%% a scope needs one; but this tracer drops all events.
+%% is written. In the second case there is still a tracer, because a scope needs a
+%% tracer, but this tracer drops all events.
 -spec takes_events(output()) -> boolean().
 takes_events({sink, none, _}) -> false;
 takes_events(_) -> true.
@@ -84,10 +84,10 @@ receiver({sink, {handler, _}, Delivery}) -> inviso_deliver:receiver(Delivery);
 receiver({sink, collector, Delivery}) -> inviso_deliver:receiver(Delivery);
 receiver(_) -> none.
 
-%% @doc Ensures that all earlier events are in the log, or were handled by the
-%% sink. For a log, waits until this is done and returns `{now, Result}'. For a
-%% sink, returns `later' at once, and the receiver answers the request `From' when
-%% it is done.
+%% @doc Ensures that all earlier events are in the log, or were handled by the sink.
+%% For a log, waits until they are written and returns `{now, Result}'. For a sink,
+%% returns `later' at once; the receiver answers the request `From' when the sink
+%% has handled the events.
 -spec flush(output(), {pid(), term()}) -> {now, ok | {error, term()}} | later.
 flush({log, Tracer}, _From) ->
     {now, inviso_tracer:flush(Tracer)};

@@ -51,9 +51,9 @@
 -define(COUNT_MAX, 1000000).
 -define(IP_QUEUE, 50).
 
-%% @doc Returns true if a term looks like tracerdata. (A list of nodes with
-%% tracerdata does not.) Only the outer form is checked: the node that opens the
-%% tracerdata finds other errors.
+%% @doc Returns true if a term looks like tracerdata, and false for a list of
+%% pairs of a node and its tracerdata. Only the outer form is checked: the node
+%% that opens the tracerdata finds other errors.
 -spec is_tracerdata(term()) -> boolean().
 is_tracerdata({file, _}) -> true;
 is_tracerdata({file, _, _}) -> true;

@@ -31,7 +31,7 @@
 %% How long to wait for the runtime component, which may be closing a log.
 -define(NODE_TIMEOUT, 50000).
 
-%% @doc Starts a reader for a process, which may be on another node.
+%% @doc Starts a process that reads files for `Client', which may be on another node.
 -spec start_reader(pid()) -> pid().
 start_reader(Client) ->
     spawn_opt(?MODULE, reader_init, [Client], [{priority, low}]).

@@ -15,8 +15,8 @@
          tpm_tracer/4, tpm_tracer/5, tpm_tracer/8, tpm_ms/5, tpm_ms_tracer/5,
          ctpm_ms/4, ctpm/3, local_register/0, remove_local_register/0,
          global_register/0, remove_global_register/0, state/0, state/1]).
-%% Other nodes call these functions, but no other functions of the code that they have
-%% sent to this node.
+%% Another node that has sent inviso's code to this node calls only these functions of
+%% the code.
 -export([start/4, expand/2, fetch/5]).
 
 -export_type([facts/0]).
@@ -242,8 +242,8 @@ remove_global_register() -> meta(remove_global_register).
 -spec state() -> answer({ok, facts()}).
 state() -> local(state).
 
-%% @doc Returns the state of a runtime component, which is named by its node or
-%% its pid.
+%% @doc Returns the state of the runtime component of a node, or of the runtime
+%% component with a pid.
 -spec state(node() | pid()) -> answer({ok, facts()}).
 state(Node) when is_atom(Node) -> asked({?MODULE, Node}, state);
 state(Pid) when is_pid(Pid) -> asked(Pid, state).

@@ -65,9 +65,9 @@ attach(Pid, Tag, #control{timer = Timer} = Control) ->
                     tag = Tag}.
 
 %% @doc Attaches a control component if it may adopt the runtime component, and
-%% returns the previous tag. The control component that is attached already may adopt
-%% the runtime component again: it may have lost the connection meanwhile, while the
-%% runtime component has not noticed this.
+%% returns the previous tag. A control component that is already attached may adopt
+%% the runtime component again. This is needed if the control component has noticed
+%% that the connection was lost, and the runtime component has not.
 -spec adopt(pid(), term(), any | if_ref, control()) ->
           {ok, term(), control()}
         | {error, refused | {wrong_reference, term()}}.
@@ -78,12 +78,12 @@ adopt(_Pid, Tag, if_ref, #control{tag = Old}) when Tag =/= Old ->
 adopt(Pid, Tag, _Condition, #control{tag = Old} = Control) ->
     {ok, Old, attach(Pid, Tag, Control)}.
 
-%% @doc Handles a message, if it is about the control component. Returns
-%% `attached' if the message is the result of {@link
-%% inviso_rt_auto:find_control/1} and contains the pid of a control component. This
-%% control component is attached, and gets `Is', the state and the status. Returns
-%% `over' if the runtime component has been without a control component for too long.
-%% Returns `other' if the message is about something else.
+%% @doc Handles a message, if it is about the control component. The message may be
+%% the result of {@link inviso_rt_auto:find_control/1}. If it contains the pid of a
+%% control component, attaches this control component, sends it `Is' (the state and
+%% the status), and returns `attached'. Returns `over' if the runtime component has
+%% been without a control component for too long. Returns `other' if the message is
+%% about something else.
 -spec handle(term(), {State :: term(), Status :: term()}, control()) ->
           {ok | attached | over, control()} | other.
 handle({'DOWN', Ref, process, Pid, _}, _Is,

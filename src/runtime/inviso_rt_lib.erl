@@ -15,10 +15,11 @@
 expand_regexp(ModRe, Opts) ->
     here(ModRe, Opts).
 
-%% @doc Returns for each node the modules whose names match, or `badrpc' for a
-%% node without inviso's code. If the first two arguments are regular expressions,
-%% returns the modules of this node whose directory matches the first
-%% expression and whose name matches the second.
+%% @doc If the first argument is a list of nodes, returns for each node the
+%% modules whose names match the second argument, or `badrpc' for a node without
+%% inviso's code. If the first argument is a regular expression, returns the
+%% modules of this node whose directory matches the first argument and whose name
+%% matches the second.
 -spec expand_regexp([node()] | regexp(), regexp(), opts()) ->
           [module() | {node(), [module()] | badrpc | {error, {badarg, term()}}}]
         | {error, {badarg, term()}}.

@@ -15,14 +15,15 @@
                | {files, term()}
                | {names, [term()]}.
 
-%% Tracerdata, and the directory to which its file names are relative.
+%% Tracerdata, and the directory to which the file names in the tracerdata are
+%% relative.
 -type current() :: none | {some, term(), file:filename()}.
 
 -type file_info() :: {ok, file:name_all()}
                    | {error, {file:posix() | badarg, term()}}.
 
-%% @doc Returns the files that the first argument means and that exist. For
-%% `{files, List}' it returns List unchanged, without a check.
+%% @doc Returns the files that the first argument selects and that exist. For
+%% `{files, List}', returns List without checking whether the files exist.
 -spec list(which(), current()) ->
           {ok, inviso_tracerdata:logs() | no_log}
         | {error, no_tracerdata | badarg}.

@@ -191,15 +191,14 @@ remove(#overload{remove = Remove, data = Data, caller = Last}) ->
 
 %% --- a ready-made check ------------------------------------------------------
 
-%% @doc The function Init that belongs to the check {@link look/1}.
-%% `inviso_overload:new/1' describes the limits.
+%% @doc The function Init for the check {@link look/1}. `inviso_overload:new/1'
+%% describes the limits.
 -spec watch(inviso_overload:protect()) -> {ok, inviso_overload:overload()}.
 watch(Protect) ->
     {ok, inviso_overload:new(Protect)}.
 
-%% @doc A check of run queue, memory and message queue, to be called every 50 to
-%% 200 ms. The reason with which it suspends is `{run_queue | memory | queue,
-%% Text}'.
+%% @doc A check of run queue, memory and message queue. It must be called every 50
+%% to 200 ms. If it suspends, the reason is `{run_queue | memory | queue, Text}'.
 -spec look(term()) -> ignore | {new, term()} | {suspend, term()}.
 look({timeout, Overload}) ->
     case inviso_overload:check(Overload) of

@@ -94,8 +94,8 @@ available(M, Opts) ->
 
 %% Sets a pattern. `MS' can always be a boolean. For a counter, such as
 %% `call_count', it can also be `restart' or `pause'. For other kinds of patterns
-%% it can also be a list of clauses. Everything else is refused: the VM would
-%% accept some other terms and set patterns that inviso would not clear.
+%% it can also be a list of clauses. Other terms are refused: the VM would accept
+%% some of them and set patterns that inviso would not clear.
 try_set(Kind, MFA, MS, T) ->
     Counts = inviso_patterns:is_counter(Kind),
     case is_boolean(MS) orelse is_list(MS) andalso not Counts

@@ -51,9 +51,9 @@
                       meta_set() | {error, term()}}.
 -type names_removed() :: {ok | {error, bad_mfa}, ok | {error, bad_mfa}}.
 
-%% @doc Sends a request, and does not wait for the reply, so that a control
-%% component can send requests to many nodes at the same time.
-%% `gen_server:receive_response/2' gets the reply.
+%% @doc Sends a request and does not wait for the reply. So a control component
+%% can send requests to many nodes at the same time. The caller gets the reply
+%% with `gen_server:receive_response/2'.
 -spec send(pid(), request()) -> gen_server:request_id().
 send(Pid, Request) ->
     gen_server:send_request(Pid, Request).
@@ -70,7 +70,7 @@ is_option({dir, Dir}) ->
 is_option(Option) ->
     inviso_rt_overload:is_option(Option).
 
-%% @doc Checks the lists and options of a request, which the user has written.
+%% @doc Checks the lists and options that the user has written in a request.
 %% Returns the first improper list or wrong option, or `none'.
 -spec improper(term()) -> none | {bad, term()}.
 improper({patterns, _, List, _}) -> improper_list(List);

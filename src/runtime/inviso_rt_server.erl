@@ -59,14 +59,16 @@
 -define(AUTO_MS, 10000).
 
 -record(rt, {control :: inviso_rt_control:control(),
-             %% `auto': the autostarter: first its function, and then, while it
-             %% runs, its process; `booting': the callers that wait for its end
+             %% `auto': the autostarter. Before it runs, this is the function to
+             %% start; then it is the pid. `booting': the callers that wait for the
+             %% autostarter's end
              auto = none :: none | {module(), atom(), [term()]} | pid(),
              booting = [] :: [gen_server:from()],
              guard :: inviso_push:guard(),
              state = new :: state(),
              status = running :: status(),
-             %% the tracerdata, and the directory of its relative file names
+             %% the tracerdata, and the directory to which its file names are
+             %% relative
              tracerdata = none :: inviso_rt_logs:current(),
              output = none :: none | inviso_output:output(),
              %% the monitor of the keeper
@@ -77,7 +79,7 @@
              readers = #{} :: #{reference() => pid()},
              tracing :: inviso_tracing:tracing(),
              meta = none :: none | pid(),
-             %% requests that wait for the meta tracer's answer, with their
+             %% requests that the meta tracer has not answered yet, with their
              %% callers
              asked = gen_server:reqids_new()
                  :: gen_server:request_id_collection()}).
@@ -89,10 +91,9 @@ start(Ctrl, Options, Tag, Guard) ->
     gen_server:start({local, ?NAME}, ?MODULE, {Ctrl, Options, Tag, Guard},
                      []).
 
-%% @doc Called when the node boots: if the configuration says so, starts the
-%% runtime component, linked to the caller ({@link inviso_rt_auto}). `Mod' is the
-%% module that reads the configuration, `Arg' the argument of the application's
-%% start.
+%% @doc Called when the node boots. If the configuration says so, starts the runtime
+%% component, linked to the caller ({@link inviso_rt_auto}). `Mod' is the module
+%% that reads the configuration. `Arg' is the start argument of the application.
 -spec start_link_auto(module(), term()) -> {ok, pid()} | ignore.
 start_link_auto(Mod, Arg) ->
     case inviso_rt_auto:plan(Mod, Arg) of
@@ -347,8 +348,8 @@ terminate(_Reason, Rt) ->
 
 %% --- autostart --------------------------------------------------------------
 
-%% Starts the autostarter: a process that sends this runtime component the
-%% requests with which tracing starts when the node boots.
+%% Starts the autostarter. The autostarter is a process that sends requests to this
+%% runtime component when the node boots; these requests start tracing.
 autostart(#rt{auto = {M, F, Args}} = Rt) ->
     Rt#rt{auto = spawn_link(M, F, Args)};
 autostart(Rt) ->
@@ -582,7 +583,7 @@ workers(#rt{output = Output, meta = Meta, overload = Overload}) ->
 %% for the meta tracer only to suspend or end it.
 from_meta(Meta, {scope, Scope}, #rt{meta = Meta} = Rt) ->
     Rt#rt{tracing = inviso_tracing:second(Scope, Rt#rt.tracing)};
-%% An event is reported even if its meta tracer has ended since.
+%% An event is reported even if its meta tracer has already ended.
 from_meta(_, {event, Event}, Rt) ->
     event(Event, Rt);
 from_meta(_, _, Rt) ->

@@ -27,7 +27,7 @@ has_pattern(Item, MFA) ->
         case erlang:trace_info(MFA, Item) of
             {_, false} -> false;
             {_, undefined} -> false;
-            %% The function has a breakpoint, but no meta tracing.
+            %% The function has a breakpoint, but not for meta tracing.
             {meta, []} -> false;
             _ -> true
         end.
@@ -46,8 +46,8 @@ excludes(Counter, MFA) ->
         orelse (has_pattern(traced, MFA) andalso
                 erlang:trace_info(MFA, traced) =:= {traced, global}).
 
-%% @doc Returns true if a session of the engine has set the pattern that the VM has
-%% on a function.
+%% @doc Returns true if the pattern of a function was set by a session of the
+%% engine.
 -spec in_session(mfa()) -> boolean().
 in_session(MFA) ->
     (inviso_scope:implementation()):is_ours(MFA).

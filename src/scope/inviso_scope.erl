@@ -46,9 +46,9 @@
 -type procs() :: inviso_sessions:procs().
 -type mfa_spec() :: inviso_sessions:mfa_spec().
 -type match_spec() :: inviso_sessions:match_spec().
-%% A pattern for messages has `event' as kind, and `send' or `receive' in place of a
-%% function. There is one match spec for all sent messages, and one for all received
-%% ones.
+%% For a pattern for messages, the kind is `event', and `send' or `receive' replaces
+%% the function. There is one match spec for all sent messages, and one for all
+%% received messages.
 -type pattern() :: {kind(), mfa_spec(), match_spec()}
                  | {event, send | 'receive', match_spec()}.
 -type count() :: inviso_sessions:count().
@@ -91,14 +91,14 @@ watch(_) -> (implementation()):watch().
 -spec tracer(scope()) -> tracer().
 tracer({_, Tracer}) -> Tracer.
 
-%% @doc Returns what the owner of these scopes, and of a system tracer, leaves in the
-%% VM if the owner is killed.
+%% @doc Returns what remains in the VM if the owner of these scopes and of the system
+%% tracer `System' is killed.
 -spec residue([scope() | none], tracer() | none) -> residue().
 residue(Scopes, System) ->
     [Handle || {{_, Handle}, _} <- Scopes]
         ++ [{system_tracer, System} || System =/= none].
 
-%% @doc Clears what the scopes of a dead owner have left in the VM. On OTP 25 and
+%% @doc Clears what a dead owner has left in the VM ({@link residue/2}). On OTP 25 and
 %% 26 this waits for the engine.
 -spec forget(residue()) -> ok.
 forget(Residue) ->
@@ -140,9 +140,9 @@ set_flags({{_, Handle}, _} = Scope, true, Procs, Flags, Own) ->
 set_flags(Scope, false, Procs, Flags, Own) ->
     do_flags(Scope, false, Procs, Flags, Own).
 
-%% @doc Sets flags of a process or of all new processes. Before the first of several
-%% calls, the caller must have called {@link inviso_defects:gc_elsewhere/2} for the
-%% processes of all these calls.
+%% @doc Sets flags of a process or of all new processes. The caller must have called
+%% {@link inviso_defects:gc_elsewhere/2} for these processes; before several calls of
+%% set_flags/4, one call of gc_elsewhere/2 for all their processes is enough.
 -spec set_flags(scope(), new | pid(), [atom()], [pid()]) -> count().
 set_flags({{_, Handle}, _} = Scope, Who, Flags, Own) ->
     case inviso_defects:has_gc_elsewhere(Handle, Who, Flags) of
@@ -181,8 +181,8 @@ is_mine(Pid, Own) ->
 one(Session, Pid, How, Flags) ->
     left_out((implementation()):process(Session, Pid, How, Flags)).
 
-%% Converts the error for a process that is dead, or that another tool traces, to
-%% `{ok, 0}': no process was changed.
+%% If a process is dead or another tool traces it, replaces the error by `{ok, 0}': no
+%% process was changed.
 left_out({error, badarg}) -> {ok, 0};
 left_out({error, {already_traced, _, _}}) -> {ok, 0};
 left_out(Result) -> Result.
@@ -205,11 +205,10 @@ clear_flags({Session, _}) ->
 
 %% --- patterns ----------------------------------------------------------------
 
-%% @doc Sets a pattern, with a match spec, on functions; `false' as match spec clears
-%% the pattern. Returns the number of functions that `mfa_spec()' matches. With kind
-%% `event' it sets the match spec for messages; `true' means all messages. A match
-%% spec is refused if it sets a label that could crash the VM ({@link
-%% inviso_seq_labels}).
+%% @doc Sets a pattern on functions; `false' as match spec clears the pattern. Returns
+%% the number of functions that `mfa_spec()' matches. With kind `event', sets the
+%% match spec for messages; `true' means all messages. A match spec that sets a label
+%% is refused if the label could crash the VM ({@link inviso_seq_labels}).
 -spec set_pattern(scope(), kind() | event, mfa_spec() | send | 'receive',
                   match_spec()) -> count().
 set_pattern({Session, _}, Kind, What, MS) ->

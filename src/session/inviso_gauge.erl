@@ -20,7 +20,8 @@
 -define(MAX_TOP, 200).
 -define(MIN_MS, 100).
 -define(MAX_MS, 60000).
-%% A gauge ends if its client is silent for SILENT times `every_ms', plus SILENT_MS.
+%% A gauge ends if its client has been silent for SILENT * `every_ms' + SILENT_MS
+%% ms.
 -define(SILENT, 2).
 -define(SILENT_MS, 10000).
 
@@ -93,14 +94,15 @@ asked(_, From, G) ->
     inviso_message:reply(From, {error, usage, <<"unknown request to a gauge">>}),
     loop(G).
 
-%% When this function returns, the scanner is dead, so it runs no code of inviso.
+%% The scanner is dead when this function returns, so it no longer runs code of
+%% inviso.
 ended(#gauge{scanner = Scanner}) ->
     Ref = monitor(process, Scanner),
     unlink(Scanner),
     exit(Scanner, kill),
     receive {'DOWN', Ref, process, _, _} -> ok end.
 
-%% Returns the figures that the VM has without asking all schedulers. The other
+%% Returns the figures that the VM can give without asking all schedulers. The other
 %% figures come from the scanner, because a scheduler that is busy with a native
 %% function answers late. The client computes the rate of reductions from two
 %% answers.

@@ -37,8 +37,9 @@
 -define(MIN_TICK_MS, 50).
 -define(MAX_TICK_MS, 1000).
 %% LOOK: the first estimate of the time that it takes to look at a process, in ns.
-%% MAX_LOOK: at most this time counts as cost, in ns. The rest is waiting, because a
-%% process that runs answers only when it yields.
+%% MAX_LOOK: the longest time that counts as the cost of a look, in ns. If a look
+%% takes longer, the scanner was waiting: a running process answers only when it
+%% yields.
 -define(LOOK, 8000).
 -define(MAX_LOOK, 50000).
 %% Listing takes at most 1/LIST_PART of the time: if listing the processes took long,

@@ -41,8 +41,8 @@ note(_, {Found, _}) when map_size(Found) =:= 0 ->
 note(Handle, {Found, _}) ->
     inviso_keeper:keep(Handle, notes(Found), ?WRITE_MS).
 
-%% @doc Returns the names of records and of their fields. A record that modules
-%% define in different ways is there several times.
+%% @doc Returns the names of records and of their fields. If modules define a record in
+%% different ways, the result contains each of the definitions.
 -spec definitions(records()) -> [{atom(), [atom()]}].
 definitions({Found, _}) ->
     maps:keys(Found).
@@ -109,8 +109,9 @@ field({typed_record_field, Field, _}) -> field(Field);
 field({record_field, _, {atom, _, Name}}) -> Name;
 field({record_field, _, {atom, _, Name}, _}) -> Name.
 
-%% Returns the abstract code of an Erlang module. Fails for an Elixir module, whose
-%% records are not needed: Elixir has structs, which contain the names of their fields.
+%% Returns the abstract code of an Erlang module. Fails for an Elixir module. Records
+%% of Elixir modules are not needed: Elixir has structs, which contain the names of
+%% their fields.
 forms(M) ->
     false = lists:prefix("Elixir.", atom_to_list(M)),
     Path = code:which(M),

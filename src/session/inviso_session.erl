@@ -596,9 +596,9 @@ arm_step(Plan, T, S) ->
     _ = element(1, Result) =:= more andalso erlang:send_after(Ms, self(), arm),
     Result.
 
-%% Checks the patterns of the plan, and sets missing patterns again. But if the
-%% patterns begin requests, and no more requests may begin, does nothing, because the
-%% patterns are no longer needed.
+%% Checks the patterns of the plan, and sets missing patterns again. For a session of
+%% requests, does this only while requests may begin, because the patterns are not
+%% needed afterwards.
 watched(#session{plan = Plan0, tracing = T0, seq = Seq} = S) ->
     case inviso_session_seq:is_over(Seq) of
         true ->

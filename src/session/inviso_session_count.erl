@@ -166,8 +166,8 @@ note_all(Asked, {_, Handle}) ->
     _ = written(Handle, measure(Asked), Until),
     noted(Handle, true, Until).
 
-%% Ends the timing of calls. If a callback is still running, waits for it; a
-%% callback does not run for long.
+%% Ends the timing of calls. If a thread is still running a callback of the tracer,
+%% waits for it; a callback does not run for long.
 ended(Handle, At, Until) ->
     case inviso_tracer:nif_times_end(Handle, At) of
         Next when is_integer(Next) ->

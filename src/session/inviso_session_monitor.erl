@@ -45,7 +45,8 @@
          pauses = 0 :: non_neg_integer(),
          paused_ms = 0 :: non_neg_integer()}).
 
-%% @doc Starts the process, linked to the calling session. Nothing is reported yet.
+%% @doc Starts the process that {@link arm/1} makes the system monitor, linked to the
+%% calling session.
 -spec start([inviso_system_monitor:option()], inviso_tracer:tracer() | none) ->
           pid() | none.
 start(Options, Tracer) when Options =:= []; Tracer =:= none ->
@@ -56,7 +57,8 @@ start(Options, {_, Handle}) ->
                {max_heap_size, #{size => ?MAX_HEAP, kill => true,
                                  error_logger => false}}]).
 
-%% @doc Sets the system monitor. The session's tracing must be set already.
+%% @doc Makes the process the system monitor. The session must have set its patterns
+%% and flags before.
 -spec arm(pid() | none) -> ok | {error, refused | failed, binary()}.
 arm(none) ->
     ok;

@@ -6,11 +6,11 @@
 
 -export([resolved/2]).
 
-%% @doc Returns the session's map, in whose rules numbers replace the names of
+%% @doc Returns the session's map with changed rules. Numbers replace the names of
 %% fields: "#user.password" becomes "#'user'/4.3" if the record user is a tuple of
-%% four elements and password is the third of them. Adds the definitions of all
-%% records to the rules, because a rule for a key also redacts the fields with the
-%% key's name. Also returns notes for the user. If a definition is not found,
+%% four elements and password is the third of them. The definitions of all records
+%% are added to the rules, because a rule for a key also redacts the fields with
+%% the key's name. Also returns notes for the user. If a definition is not found,
 %% throws `{error, Class, Text}'.
 -spec resolved(map(), inviso_records:records()) -> {map(), [binary()]}.
 resolved(#{tracer := #{redact := Rules} = Opts} = Map, Records) ->
@@ -90,9 +90,9 @@ definitions(Records) ->
 definition(Fields) ->
     ["(", lists:join(",", [["'", quotes(F, "_"), "'"] || F <- Fields]), ")"].
 
-%% In a rule, a quoted name cannot contain a quote. In the name of a record a star
-%% replaces the quote; in the name of a field the character _ replaces it, which
-%% comparisons ignore.
+%% In a rule, a quoted name cannot contain a quote. In the name of a record, a star
+%% replaces the quote. In the name of a field, the character _ replaces the quote,
+%% because comparisons of keys ignore this character.
 quotes(Name, Instead) ->
     case string:replace(atom_to_binary(Name), "'", Instead, all) of
         [<<>>] -> Instead;

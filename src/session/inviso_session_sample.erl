@@ -97,8 +97,8 @@
          slice = 100 :: pos_integer(),
          look = 200 :: non_neg_integer(), % cost of examining a process, ns
          due = 0 :: number(), % time in which processes ran, not yet in samples
-         %% processes that ran lately: when they ran, their reductions, for how
-         %% many processes each stands, and the stack with which it was found
+         %% processes that ran lately: when the process ran, its reductions, how many
+         %% processes it represents, and the stack that it had when it was found
          active = #{} :: #{pid() => {integer(), non_neg_integer() | none,
                                      number(), list() | none}},
          speed = ?SPEED :: float(), % reductions in a nanosecond
@@ -128,8 +128,8 @@ start(Asked, {_, Handle}, Ours) ->
     spawn_opt(?MODULE, init, [Asked, Handle, [self() | Ours]],
               [link, {priority, high}]).
 
-%% @doc Ends the sampler, which first writes its figures into the log. Any process
-%% may call this.
+%% @doc Makes the sampler write its figures into the log and end. Any process may
+%% call this function.
 -spec stop(pid() | none) -> ok.
 stop(none) ->
     ok;
@@ -216,7 +216,7 @@ sample(Now, Passed, S0) ->
     S4 = left_out(lists:sum([length(L) || L <- All]) - length(List), S3),
     asked(List, Now, Passed, S4#sampler{active = active(Running, Now, Active)}).
 
-%% Counts processes that were found, but are not asked in this tick.
+%% Counts processes that were found running or ready, but are not asked in this tick.
 left_out(N, #sampler{found = Found} = S) ->
     S#sampler{found = Found + N}.
 
@@ -289,7 +289,7 @@ spent(N, #sampler{look = Look, budget = Budget, cost = Cost} = S) ->
                           min(S#sampler.n, Budget div max(1, Look)))}.
 
 %% Chooses at most Most elements of the list, each with the same probability.
-%% Multiplies their weights so that the sum stands for all elements.
+%% Increases their weights, because the chosen elements represent the whole list.
 some(List, Most) ->
     case length(List) of
         N when N =< Most ->
@@ -303,7 +303,7 @@ some(List, Most) ->
 %% --- asking -------------------------------------------------------------------
 
 %% Asks processes until the time of the tick is over. The processes that have
-%% answered by then stand for all processes of the list.
+%% answered by then represent all processes of the list.
 asked([], _, _, S) ->
     S;
 asked(List, Now, Passed, S0) ->
@@ -321,15 +321,16 @@ asked(List, Now, Passed, S0) ->
     S4 = written(lists:reverse(Notes), S3),
     S4#sampler{cost = S4#sampler.cost + min(now_ns() - Before, ?MAX_WRITE)}.
 
-%% The samples of processes that ran share the time in which processes have run
-%% since the last such samples. Returns the factor by which the time of each
-%% sample is multiplied.
+%% Divides the time in which processes have run, and which no sample contains yet,
+%% among the samples of processes that ran. Returns the factor by which the time of
+%% each sample is multiplied.
 share(Answers, #sampler{due = Due, speed = Speed} = S) ->
     case lists:sum([Ns || {_, State, Ns, _} <- Answers, State =/= waiting]) of
         Sum when Sum > 0, Due > 0 ->
             Factor = Due / Sum,
             %% The times in the answers were computed from reductions, by Speed.
-            %% Adapt Speed, so that their sum gets closer to the time that passed.
+            %% Adapt Speed, so that the sum of the next such times is closer to the
+            %% time that passed.
             Next = (7 * Speed + Speed / Factor) / 8,
             {Factor, S#sampler{due = 0, speed = min(1.0, max(1.0e-5, Next))}};
         _ ->
@@ -419,8 +420,9 @@ is_cut(Stack) ->
             _ -> true
         end.
 
-%% Returns a list with the process for which the process P waits, or [] if it is not
-%% known. While P calls another process (gen:call), P monitors that process.
+%% Returns a list with the process for which the process P waits, or [] if this
+%% process is unknown. While P calls another process (gen:call), P monitors the other
+%% process.
 on(waiting, P, [{gen, do_call, _} | _]) ->
     case process_info(P, monitors) of
         {monitors, [{process, Other}]} -> [Other];

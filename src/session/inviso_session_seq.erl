@@ -19,7 +19,7 @@
 %% variable  a variable of the specs, or several with commas between them; the values
 %%           name a request and are recorded with its first event
 %% requests  how many requests may begin on this node; 0: no limit
-%% one_in    of this many events that could begin a request, only one does
+%% one_in    N: only one of N events that could begin a request begins a request
 %% calls     specs of calls that are recorded in processes that hold a token
 %% reset     true: at the end, remove the tokens of all processes of the node
 
@@ -121,9 +121,9 @@ over(#seq{ends = true}, T) ->
 over(#seq{ends = false}, T) ->
     inviso_tracing:clear_patterns(T).
 
-%% Sets those patterns again for which `Change' returns another match spec. If the
-%% engine does not answer, the old patterns stay. Even with the old patterns, the
-%% tracer begins no more requests than it may.
+%% Sets a pattern again if `Change' returns another match spec for it. If the engine
+%% does not answer, the old patterns stay. Even with the old patterns, the tracer
+%% begins no more requests than allowed.
 changed(Change, T0) ->
     lists:foldl(fun({Kind, What, MS}, T) ->
                         case Change(Kind, MS) of
@@ -156,9 +156,9 @@ counted(Q, T) ->
             Q
     end.
 
-%% @doc Returns why the session has to end, or `none'. It has to end if its tracer
-%% is no longer the system tracer, because then the tracer gets no more events of
-%% requests.
+%% @doc Returns why the session has to end, or `none'. It has to end if another
+%% tracer has become the system tracer, because then its own tracer gets no more
+%% events of requests.
 %%
 %% OTP's specs do not say that a system tracer can be a module.
 -dialyzer({no_match, check/2}).

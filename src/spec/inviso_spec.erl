@@ -27,9 +27,9 @@
 -export_type([spec/0, clause/0, action/0, rule/0]).
 
 -type action() :: return | caller | stack.
-%% A rule decides at the end of a call whether the call is recorded. The call must
-%% have taken at least MinNs nanoseconds (`none': the time does not matter). If
-%% `Failed' is true, it must also have failed.
+%% A rule decides at the end of a call whether the call is recorded. The call is
+%% recorded if it took at least MinNs nanoseconds (`none': the time does not
+%% matter). If `Failed' is true, it is recorded only if it also failed.
 -type rule() :: {MinNs :: non_neg_integer() | none, Failed :: boolean()}.
 %% A clause is {Head, Guards, Actions}. Other folders of the source add more kinds
 %% of actions, as tuples. `{raw, _}' is a clause of a raw match spec, which is
@@ -80,7 +80,8 @@ parse(Text) ->
     parse(Text, []).
 
 %% @doc Parses one spec, which must contain the variables `Labels'. In the result,
-%% `labels' are the variables ('$1', ...) that stand for them in the match spec.
+%% the key `labels' contains the variables of the match spec ('$1', ...) for
+%% `Labels'.
 -spec parse(binary(), [atom()]) -> {ok, spec()} | {error, usage, binary()}.
 parse(Text, _) when byte_size(Text) > ?MAX_BYTES ->
     {error, usage, format("a spec has at most ~b bytes, this one ~b",

@@ -84,8 +84,8 @@ scan([$<, $< | Cs], At, Acc) ->
 scan(Cs, At, Acc) ->
     operator(Cs, At, Acc).
 
-%% Continues to scan at `Rest', a tail of `Cs'. `Before' is the number of characters
-%% from the place `At' to the beginning of `Cs'.
+%% Continues to scan at `Rest', a tail of `Cs'. The place `At' is `Before'
+%% characters before the beginning of `Cs'.
 next(Cs, Rest, Before, At, Acc) ->
     scan(Rest, right(At, Before + length(Cs) - length(Rest)), Acc).
 

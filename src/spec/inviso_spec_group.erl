@@ -27,9 +27,9 @@
 -define(QUOTED, "'[^']*'").
 -define(PART, "[\\p{L}\\p{N}_@*]+").
 
-%% @doc Returns the text with ordinary names, and the wildcards or groups for
-%% which these names stand. Returns `none' if the text begins with neither a
-%% wildcard nor a group.
+%% @doc Replaces the wildcards or the group in a text by ordinary names. Returns
+%% the new text, and what was replaced. Returns `none' if the text begins with
+%% neither a wildcard nor a group.
 -spec read(string()) -> none | {string(), modules(), functions()}.
 read(Chars) ->
     case group(Chars) of
@@ -90,8 +90,8 @@ wild(Chars) ->
             none
     end.
 
-%% Reads the name of a module, which may contain stars. If it does, the ordinary
-%% name `Stand' replaces it.
+%% Reads the name of a module. If the name contains stars, the ordinary name
+%% `Stand' replaces it.
 modules(Name, Stand, Length, Rest, Separator) ->
     case lists:member($*, Name) of
         true ->

@@ -10,9 +10,9 @@
 
 -define(MAX_BITS, 65536).
 
-%% @doc Checks that match specs allow the patterns in an abstract list of arguments.
-%% Returns the number of arguments and their patterns, or throws `{usage, Where,
-%% What}'.
+%% @doc Checks that a match spec can contain the patterns in a list of arguments,
+%% which is in the abstract format. Returns the number of arguments and their
+%% patterns, or throws `{usage, Where, What}'.
 -spec check(term()) -> {non_neg_integer(), term()}.
 check(List) ->
     Checked = pattern(List),

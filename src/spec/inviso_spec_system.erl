@@ -79,8 +79,8 @@ threshold(Unit, Rest) ->
             value(Unit, Number, string:lowercase(Word))
     end.
 
-%% A time must have a unit. Without one it would be unclear: other options of the
-%% command take seconds, the VM takes milliseconds.
+%% A time must have a unit, because the meaning of a number alone is unclear: other
+%% options of the command take seconds, and the VM takes milliseconds.
 value(Unit, Number, Word) ->
     case lists:keyfind(Word, 1, units(Unit)) of
         {_, Factor} ->
