@@ -94,8 +94,9 @@ do({tc, _, File, Bindings}, Control, Nodes) ->
         {error, Why} -> faulty(Why)
     end.
 
-%% Runs a trace case on the node `Control'. If that is another node, the trace case
-%% runs there in a linked process, so that it ends if the calling process ends.
+%% Runs a trace case on the node `Control'. If `Control' is another node, a process
+%% that is linked to the calling process runs the trace case there. So the trace
+%% case ends if the calling process ends.
 run(Case, Control, Bindings) when Control =:= node() ->
     run_result(inviso_case:run(Case, Bindings));
 run(Case, Control, Bindings) ->

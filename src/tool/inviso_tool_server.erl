@@ -26,8 +26,9 @@
 
 -record(tool, {conf :: inviso_tool_conf:conf(),
                number = 0 :: non_neg_integer(),
-               %% the arguments, except the node, of the tracerdata generator: in
-               %% the current session, and in the latest session
+               %% the arguments of the tracerdata generator, without the node:
+               %% `session' are those of the current session, `last' those of the
+               %% latest session
                session = none :: none | [term(), ...],
                last = none :: none | [term(), ...],
                %% nodes on which tracing could not begin in this session
@@ -265,8 +266,8 @@ cmd(Function, Args, #tool{conf = #{c_node := Control, debug := Level}}) ->
     ok = inviso_tool_lib:debug(Level, {Function, Args}, Result),
     Result.
 
-%% Returns the answers of nodes as a list, even in a system that is not
-%% distributed.
+%% Returns the answers of nodes as a list of {Node, Answer}, even if the system is
+%% not distributed.
 answers(_Function, [], _Args, _T) ->
     [];
 answers(Function, Nodes, Args, T) ->
@@ -280,8 +281,8 @@ on_node(Function, Node, Args, T) ->
     [{Node, Result}] = answers(Function, [Node], Args, T),
     Result.
 
-%% Returns the results in the user's form. In a system that is not distributed,
-%% returns the only result, or `None' if there is no result.
+%% Returns the results in the form that the user gets. In a system that is not
+%% distributed, returns the only result, or `None' if there is no result.
 shape(Results, None, T) ->
     case {is_alone(T), Results} of
         {false, _} -> {ok, Results};

@@ -18,8 +18,8 @@
 
 -define(ANCHOR_MS, 1000).
 -define(POLL_MS, 2).
-%% How long to wait for the spooler to flush or to complete the log. This is
-%% longer than 5 s, after which the spooler gives up a failed write.
+%% How long to wait for the spooler to flush or to complete the log. The spooler
+%% gives up a failed write after 5 s, so this time must be longer.
 -define(CLOSE_MS, 15000).
 -define(START_MS, 10000).
 -define(SETTLE_MS, 5000).
@@ -74,8 +74,8 @@ start(Opts) ->
 
 %% Returns all keepers of this node, with the paths of their logs. A tracer that
 %% delivers its events to a process has no log, so its keeper is listed without a
-%% path. The list has a keeper from a time before open/2 returns the tracer until the
-%% keeper needs no more code of other modules.
+%% path. A keeper is already in the list when open/2 returns its tracer. The keeper
+%% stays in the list until it needs no more code of other modules.
 -spec all() -> [{pid(), Log :: binary() | none}].
 all() ->
     try inviso_tracer:nif_keepers() of
@@ -144,8 +144,8 @@ remember(Handle, Notes) ->
 flush(Handle) ->
     call(Handle, flush).
 
-%% Starts a flush. The calling process itself, and not the keeper, waits until the
-%% flush is done, at most `Ms' milliseconds.
+%% Starts a flush, and waits at most `Ms' milliseconds until the flush is done. Only
+%% the calling process waits; the keeper does not.
 -spec flush(pos_integer(), non_neg_integer()) -> ok | {error, term()}.
 flush(Handle, Ms) ->
     try inviso_tracer:nif_flush(Handle) of
@@ -193,8 +193,8 @@ init({Caller, Ref}, Opts) ->
         false ->
             ok;
         {ok, K} ->
-            %% The tracer's time limit begins now: earlier the caller had no
-            %% tracer with which to trace.
+            %% The tracer's time limit begins now, because the caller could not trace
+            %% before it had the tracer.
             _ = inviso_tracer:nif_begin(K#keeper.handle),
             Caller ! {Ref, {ok, {inviso_tracer, K#keeper.handle}}},
             _ = loop(K),
@@ -339,9 +339,9 @@ answer_all(Result) ->
     after 0 -> ok
     end.
 
-%% Takes a clock anchor: writes the present times of several clocks. Returns
-%% `closed' if the tracer is closed, or if the NIF library was unloaded, which
-%% closes its tracers.
+%% Takes a clock anchor: writes the present times of several clocks. Returns `closed'
+%% if the tracer is closed. An unloaded NIF library has closed its tracers, so the
+%% result is `closed' in this case too.
 anchor(Handle) ->
     try {inviso_tracer:nif_anchor(Handle), inviso_tracer:nif_gone()} of
         {ok, Gone} ->
@@ -585,9 +585,9 @@ await_quiet(Handle) ->
         _ -> ok
     end.
 
-%% Frees a tracer that is retired and that no thread uses. Settles the schedulers
-%% first (settle/1), so that the VM can safely remove the tracer as soon as a process
-%% finds the tracer closed.
+%% Frees a tracer that is retired and that no thread uses. The VM removes the tracer
+%% from a process when the process runs again. This is safe only on settled
+%% schedulers, so settles the schedulers first (settle/1).
 -spec free(pos_integer()) -> ok.
 free(Handle) ->
     _ = inviso_tracer:nif_gone() > 0 andalso settle(?SETTLE_MS),

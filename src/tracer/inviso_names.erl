@@ -252,7 +252,8 @@ loop(#names{asker = Asker} = S) ->
 without_ends(Notes) ->
     [N || {Kind, _} = N <- Notes, Kind =/= ?NOTE_ENDS].
 
-%% Returns the time at which the namer does something unless a message comes first.
+%% Returns the time of the namer's next step. If a message comes earlier, the namer
+%% handles the message first.
 due(#names{asked = [_ | _], since = Since}) -> Since + ?STUCK_MS;
 due(#names{next = Next}) -> Next.
 
@@ -283,9 +284,9 @@ filled(#names{budget = Budget, filled = Filled} = S) ->
     S#names{budget = min(?BUDGET, Budget + (Now - Filled) * ?BUDGET div 1000),
             filled = Now}.
 
-%% Returns processes that were recorded; the namer may know the names of some of
-%% them. Returns none if the tracer is closed or the NIF library is unloaded: in
-%% both cases the keeper will end the namer.
+%% Returns processes that were recorded; the namer may know the names of some of them.
+%% Returns [] if the tracer is closed or the NIF library is unloaded: in both cases
+%% the keeper will end the namer.
 fresh(#names{handle = Handle}) ->
     try inviso_tracer:nif_fresh(Handle) of
         closed -> [];
@@ -395,8 +396,8 @@ repeated(#names{recent = Recent, earlier = Earlier, repeat = Bytes} = S) ->
     {_, All} = fitting(notes(Earlier), Left1, New),
     S#names{todo = All}.
 
-%% Puts notes in front of Acc until the next one would need more than the `Left'
-%% bytes. Returns the bytes that remain; this is 0 if a note did not fit.
+%% Puts notes in front of Acc while they fit into `Left' bytes. Returns how many bytes
+%% remain, or 0 if a note did not fit.
 fitting([], Left, Acc) ->
     {Left, Acc};
 fitting([{_, Terms} = Note | Notes], Left, Acc) ->

@@ -220,7 +220,7 @@ number({Name, Least, Most, _Default}, Default, Opts) ->
                                   [Least, Most]))
     end.
 
-%% Returns a number from `Map', which is itself the value of the option `Name'.
+%% Returns a number from `Map'. `Map' is the value of the option `Name'.
 number_in(Name, {Key, _, _, _} = Option, Default, Map) ->
     try number(Option, Default, Map)
     catch
@@ -400,7 +400,8 @@ term_bytes(Packet, Opts) ->
     {_, _, _, Default} = ?OPT_MAX_TERM_BYTES,
     number(?OPT_MAX_TERM_BYTES, min(Default, Packet div 8), Opts).
 
-%% @doc Returns the default of max_term_bytes, which other options may make smaller.
+%% @doc Returns the default of max_term_bytes. If the buffer is small for the number
+%% of threads, a smaller value is used.
 -spec usual_term() -> pos_integer().
 usual_term() ->
     element(4, ?OPT_MAX_TERM_BYTES).

@@ -65,9 +65,9 @@ claim(Tracer) ->
         error:_ -> {error, closed}
     end.
 
-%% Another process has set the system tracer `Other' at the same time, and this
-%% process has replaced it: sets `Other' again. If `Other' has ended, the present
-%% system tracer stays.
+%% Sets the system tracer `Other' again. Another process set `Other' at the same time
+%% as this process set its own tracer, and this process replaced `Other'. If `Other'
+%% has ended, the present system tracer stays.
 put_back(Other) ->
     try
         _ = seq_trace:set_system_tracer(Other),

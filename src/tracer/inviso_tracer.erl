@@ -22,10 +22,9 @@
 %% "Callbacks", specifies the callbacks.
 -module(inviso_tracer).
 
-%% The callbacks of erl_tracer. The optional callbacks must not be exported. If they
-%% were, some places of the VM that ask whether an event is enabled would pass the
-%% three arguments of enabled/3 to an optional callback with five, such as
-%% trace_call/5.
+%% The callbacks of erl_tracer. The optional callbacks must not be exported. Otherwise
+%% the VM, when it asks whether an event is enabled, sometimes calls an optional
+%% callback such as trace_call/5 with the three arguments of enabled/3.
 -export([enabled/3, trace/5]).
 
 -export([open/2, info/1, filter/2, flush/1, close/1, load/0, load/1, dir/0]).
@@ -232,12 +231,12 @@ load() ->
             end
     end.
 
-%% Loads the NIF library from Dir, unless it is loaded already. Spoolers are
-%% started from Dir from now on.
+%% Loads the NIF library from Dir, unless it is loaded already. Spoolers are started
+%% from Dir from now on.
 %%
-%% If new code of this module is loaded while a tracer is open, the tracer stays
-%% open. But until this function is called, the VM takes the tracer for dead: it
-%% clears the trace flags of each process that runs. Set the flags again afterwards.
+%% If new code of this module is loaded while a tracer is open, the tracer stays open.
+%% But until load/1 is called, the VM treats the tracer as dead: it clears the trace
+%% flags of each process that runs. Set the flags again after the call.
 -spec load(file:name_all()) -> ok | {error, term()}.
 load(Relative) ->
     %% The path must be absolute, because the spooler is started in /.
@@ -291,10 +290,10 @@ trace(_Tag, _State, _Tracee, _Term, _Opts) ->
 %% The caller is the keeper: its death closes the tracer.
 nif_open(_Texts, _Numbers) -> erlang:nif_error(not_loaded).
 
-%% For a spooler that cannot open the shared memory through /proc. nif_offer returns
-%% the name of a socket from which the spooler gets the memory, or false. nif_give
-%% waits half a second for the spooler to connect to this socket, and returns true
-%% or false.
+%% These functions are for a spooler that cannot open the shared memory through /proc.
+%% nif_offer returns the name of a socket from which the spooler gets the memory, or
+%% false. nif_give waits half a second for the spooler to connect to this socket, and
+%% returns true or false.
 nif_offer(_Handle) -> erlang:nif_error(not_loaded).
 nif_give(_Handle) -> erlang:nif_error(not_loaded).
 
@@ -341,11 +340,12 @@ nif_fresh(_Handle) -> erlang:nif_error(not_loaded).
 nif_filter(_Handle, _Spec, _Node, _Name, _Creation, _Otp) ->
     erlang:nif_error(not_loaded).
 
-%% The bound on open calls: traced calls of a process whose ends the VM has still
-%% to report (c_src/nif/bound.h).
+%% The bound on open calls (c_src/nif/bound.h). A traced call is open if the VM has
+%% still to report its end.
 %%
-%% nif_bound(Handle, Limit, Processes) -> true | false | closed. Sets the bound;
-%% Processes is the VM's limit of processes. false: there is no memory.
+%% nif_bound(Handle, Limit, Processes) -> true | false | closed. Sets the bound on the
+%% open calls of each process. Processes is the VM's limit of processes. false: there
+%% is no memory.
 nif_bound(_Handle, _Limit, _Processes) -> erlang:nif_error(not_loaded).
 
 %% nif_ends(Handle, Module, [{Function, Arity}], none | all | marked) ->
@@ -402,11 +402,11 @@ nif_seq(_Handle, _Label, _Requests, _OneIn, _Node, _Processes) ->
 %% tokens.
 nif_starts_patterns(_Handle, _Mode) -> erlang:nif_error(not_loaded).
 
-%% Returns {Begun, Beyond, Remote, Others, IsUsedUp, IsDeep} or closed: how many
-%% requests have begun; how many began beyond the limit or were not sampled; how
-%% many began with a message to another node; how many events had another label;
-%% whether no more requests may begin; and whether match specs should no longer
-%% ask for the ends of calls.
+%% Returns closed, or {Begun, Beyond, Remote, Others, IsUsedUp, IsDeep}. The first four
+%% elements are numbers: requests that have begun; requests beyond the limit or left
+%% out by sampling; requests that began with a message to another node; events with
+%% another label. IsUsedUp is true if no more requests may begin. IsDeep is true if
+%% match specs should no longer ask for the ends of calls.
 nif_starts(_Handle) -> erlang:nif_error(not_loaded).
 
 %% Counting (c_src/nif/tally.h).

@@ -93,8 +93,8 @@ memory(#{memory := Limit, full := Times, look := Look} = O) ->
 over(Why, Format, Args) ->
     {over, Why, unicode:characters_to_binary(io_lib:format(Format, Args))}.
 
-%% @doc Returns how many percent of the machine's memory are used, or how many of
-%% the container's memory if that is more.
+%% @doc Returns the percentage of the machine's memory that is used, or of the
+%% container's memory if this percentage is higher.
 -spec memory_percent() -> {0..100, machine | container} | unknown.
 memory_percent() ->
     case {machine(), container()} of

@@ -22,8 +22,8 @@
 %% See {@link inviso_sessions}.
 -type match_spec() :: boolean() | list() | restart | pause.
 -opaque patterns() :: #{module() | '_' | send | 'receive' => of_module()}.
-%% The number is the pattern's place in the order. Each new pattern has a larger
-%% number.
+%% The integer gives the order in which the patterns were set: each new pattern has a
+%% larger integer.
 -type of_module() :: #{{kind(), what()} => {integer(), match_spec()}}.
 
 %% @doc Returns the state without patterns.

@@ -90,10 +90,10 @@ again_closed(#tracing{refused = Refused} = T) ->
                                         inviso_scope:close(Scope) =:= ok
                                 end, Refused)}).
 
-%% @doc Closes the scope, which then traces nothing. The patterns stay stored. If
-%% the engine does not close the scope, {@link refusals/1} returns the reason. In
-%% this case the patterns and flags of the scope stay until the owner opens
-%% another scope or dies.
+%% @doc Closes the scope, so that it traces nothing. The patterns stay stored. If the
+%% engine does not close the scope, {@link refusals/1} returns the reason. In this
+%% case the patterns and flags of the scope stay until the owner opens another scope
+%% or dies.
 -spec close(tracing()) -> tracing().
 close(#tracing{scope = none} = T) ->
     T;
@@ -111,8 +111,8 @@ refusals(#tracing{refused = Refused}) -> [Reason || {_, Reason} <- Refused].
 -spec is_open(tracing()) -> boolean().
 is_open(#tracing{scope = Scope}) -> Scope =/= none.
 
-%% @doc Returns true if a message to the owner means that the engine was killed,
-%% which ends the scope too. In this case the owner should call {@link close/1}.
+%% @doc Returns true if a message to the owner means that the engine was killed. The
+%% scope has ended too in this case, and the owner should call {@link close/1}.
 -spec is_gone(term(), tracing()) -> boolean().
 is_gone({'DOWN', Ref, process, _, _}, #tracing{engine = Ref}) -> true;
 is_gone(_, _) -> false.
@@ -167,11 +167,11 @@ noted(#tracing{table = Table, owner = Owner} = T) ->
 
 %% --- patterns ---------------------------------------------------------------
 
-%% @doc Sets a pattern. The match spec `false' clears what other patterns have
-%% set. Returns the number of functions that the pattern is for. The errors are
-%% those of {@link inviso_patterns:check/4}; those of the VM, for example
-%% `badarg'; and `no_tracer': `restart' and `pause' need counters, and there are
-%% none while no scope is open.
+%% @doc Sets a pattern. The match spec `false' clears what other patterns have set.
+%% Returns the number of functions that the pattern matches. Errors: those of {@link
+%% inviso_patterns:check/4}; those of the VM, for example `badarg'; `no_tracer' for
+%% the match specs `restart' and `pause' while no scope is open, because there are no
+%% counters then.
 -spec set(inviso_patterns:kind(), inviso_patterns:what(),
           inviso_patterns:match_spec(), tracing()) ->
           {{ok, non_neg_integer()} | {error, term()}, tracing()}.
@@ -208,11 +208,11 @@ again({Kind, What, MS} = Pattern, #tracing{scope = Scope, bound = Bound} = T)
 again({Kind, What, MS}, #tracing{scope = Scope}) ->
     inviso_scope:set_pattern(Scope, Kind, What, MS).
 
-%% Before the pattern is set, tells the tracer for which calls the VM will report
-%% the ends. If the tracer's table has no room for a function, there is no bound for
-%% the open calls of this function, and its calls get no right mark. (In the log, the
-%% mark of a call says that the VM will report the call's end.) In this case a note in
-%% the log says that marks have no meaning from now on.
+%% Before the pattern is set, tells the tracer for which calls the VM will report the
+%% ends. In the log, the mark of a call says that the VM will report the call's end.
+%% If the tracer's table has no room for a function, there is no bound for the open
+%% calls of this function, and the marks of its calls may be wrong. In this case a
+%% note in the log says that marks have no meaning from now on.
 tell_ends({_, What, MS}, #tracing{bound = Handle, ends = Known}) ->
     case inviso_ends:of_spec(MS) of
         none when not Known ->

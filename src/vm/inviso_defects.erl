@@ -59,9 +59,9 @@ version(String) ->
     [N || Part <- string:lexemes(String, ".-"),
           {N, []} <- [string:to_integer(Part)]].
 
-%% @doc Returns true if a function is a BIF that at least one session traces, and
-%% this VM has a defect: clearing the pattern of one session on a BIF clears those
-%% of all sessions.
+%% @doc Returns true if at least one session traces this function, the function is a
+%% BIF, and this VM has a defect: clearing the pattern of one session on a BIF
+%% clears the patterns of all sessions on the BIF.
 -spec shared_bif(mfa()) -> boolean().
 shared_bif({M, F, A} = MFA) ->
     erlang:is_builtin(M, F, A) andalso affected(bif_two_sessions)
@@ -71,8 +71,8 @@ shared_bif({M, F, A} = MFA) ->
 
 %% @doc Returns `{true, Process}' if these flags could make two sessions trace the
 %% garbage collections of one process, which crashes the VM. This can also happen to
-%% a process that no session names: a child can get flags from its parent and also
-%% as a new process, and links pass on flags.
+%% a process that no session names, because a process can get flags from its parent,
+%% as a new process, or by a link.
 -spec gc_elsewhere([pid() | new], [atom()]) -> false | {true, pid() | new}.
 gc_elsewhere(Procs, Flags) ->
     gc_elsewhere(none, Procs, Flags).
@@ -89,9 +89,9 @@ gc_elsewhere(Session, Procs, Flags) ->
     end.
 
 %% @doc Returns true if `Flags' include garbage collections and another session
-%% already traces those of this process. This check is quick. Call it for each
-%% process just before its flags are set, after one call of {@link gc_elsewhere/2}
-%% for all processes.
+%% already traces the garbage collections of this process. This check is quick. Call
+%% it for each process just before its flags are set, after one call of {@link
+%% gc_elsewhere/2} for all processes.
 -spec has_gc_elsewhere(term(), pid() | new, [atom()]) -> boolean().
 has_gc_elsewhere(Session, Who, Flags) ->
     has_gc(Flags) andalso affected(gc_two_sessions)
@@ -102,8 +102,9 @@ each(existing) -> processes();
 each(Procs) when is_list(Procs) -> Procs;
 each(Pid) -> [Pid].
 
-%% Returns the processes whose garbage collections the session would trace, each
-%% with all the flags that the session would have on it.
+%% Returns the processes whose garbage collections the session would trace if it set
+%% `Flags'. Each process is returned with all flags that the session would then have
+%% on it.
 with_gc(none, Procs, Flags) ->
     [{P, Flags} || P <- Procs, has_gc(Flags)];
 with_gc(Session, Procs, Flags) ->

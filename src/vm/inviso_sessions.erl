@@ -63,8 +63,8 @@
 %% `none' means that there is no such process: the VM itself provides the sessions.
 -callback watch() -> reference() | none.
 
-%% Clears the flags and patterns that the process of watch/0 has left when it was
-%% killed. Does nothing if another process provides sessions in its place.
+%% Clears the flags and patterns that the process which watch/0 monitors left in
+%% the VM when it was killed. Does nothing if another such process is running.
 -callback server_gone() -> ok.
 
 %% Explains an error reason and says what the user can do instead. Returns

@@ -20,9 +20,9 @@
                 | {long_message_queue, {non_neg_integer(), pos_integer()}}.
 -opaque monitor() :: node | {session, term()}.
 
-%% @doc Returns the process or port that is the node's system monitor. Returns
-%% `none' if there is none, or if setting another system monitor would not replace
-%% it.
+%% @doc Returns the process or port that is the node's system monitor. Returns `none'
+%% if the node has no system monitor, or if the VM can have several system monitors
+%% at the same time.
 -spec owner() -> pid() | port() | none.
 owner() ->
     case not has_sessions() andalso erlang:system_monitor() of

@@ -621,8 +621,8 @@ counters_count(Config) ->
     end).
 
 %% Two sessions trace the same function, each with a match spec of 20 clauses. The guards of these
-%% clauses may fail. So the engine would need one clause for each pair of a clause of one session
-%% and a clause of the other. That is more than its limit.
+%% clauses may fail. So the engine would need one clause for each pair of a clause of the first
+%% session and a clause of the second session, which is more than the engine's limit.
 what_the_engine_cannot_do_is_refused(Config) ->
     on(Config, fun() ->
         Spec = fun(From, To) ->
@@ -848,9 +848,8 @@ two_traces_of_garbage_collections_are_refused(Config) ->
         end
     end).
 
-%% A spawn or a link can give flags of a session to a process. So after the plan
-%% is made, two sessions may come to trace the garbage collections of one
-%% process, even if they did not do so before.
+%% A process can get a session's flags by a spawn or a link. So two sessions may later trace the
+%% garbage collections of one process, even if they do not when the plan is made.
 inherited_traces_of_garbage_collections_are_refused(Config) ->
     on(Config, fun() ->
         case has_sessions() andalso inviso_defects:affected(gc_two_sessions) of

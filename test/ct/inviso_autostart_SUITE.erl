@@ -265,8 +265,8 @@ nothing_starts_that_is_not_configured(Config) ->
     ok = call(N, application, stop, [inviso]),
     inviso_test_lib:stop_node(N).
 
-%% When the runtime component is killed, or the application stops, no flags, patterns, sessions or
-%% processes stay, and the log is complete.
+%% After the runtime component is killed or the application stops, there are no flags, patterns,
+%% sessions or processes of inviso, and the log is complete.
 nothing_stays_of_what_started(Config) ->
     N = node_of(Config),
     Conf = filename:join(?config(dir, Config), "c.config"),

@@ -19,7 +19,7 @@ dom(Config, Chromium, Page) ->
                       {env, [{"LOG", Log}]}, binary, exit_status, hide]),
     Dom = collect(Port, <<>>),
     {ok, Said} = file:read_file(Log),
-    %% Chromium's own pages write to this log, too.
+    %% Chromium's own pages write to this log, too. Their lines are skipped.
     nomatch = re:run(Said, "CONSOLE(?!.*source: chrome://).*"),
     nomatch = re:run(Dom, "data-error="),
     Dom.

@@ -133,8 +133,8 @@ id(#{<<"args">> := [<<"{", Tree/binary>>]}) ->
     {Id, _} = string:to_integer(Tree),
     Id.
 
-%% Checks the call of a tree and the calls inside it. Returns true if the process that made the call
-%% continues after it.
+%% Checks the call of a tree and the calls inside it. Returns true if the process continues after
+%% the call.
 check({Function, {Id, Children, End}}, Depth, Begun, Ended) ->
     case alive(Children, Depth + 1, Begun, Ended) andalso
         tail(End, Depth + 1, Begun, Ended) of
@@ -275,8 +275,8 @@ shown_ns(Line) ->
 is_comment(Line) ->
     binary:match(Line, [<<"-- ">>, <<"*** ">>]) =/= nomatch.
 
-%% Among 12 successive orders that fail, crash or return {nok, N}, all three kinds occur: at most 10
-%% come between two orders that return {nok, N}.
+%% Among 12 successive orders that fail, crash or return {nok, N}, all three kinds occur: between
+%% two orders that return {nok, N}, at most 10 orders fail or crash.
 failed_calls(Config) ->
     Node = a_shop(Config),
     [begin
