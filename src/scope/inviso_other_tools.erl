@@ -61,10 +61,10 @@ event(Event) ->
     MS =/= false andalso MS =/= {match_spec, true}
         andalso not (inviso_scope:implementation()):is_ours(MS).
 
-%% @doc Returns the tracer that another tool has set on a tracee, with the
-%% tracee's flags. Returns `none' if there is no such tracer, or if the VM has
-%% trace sessions: then inviso cannot disturb that tracer. A tracee is a process, a
-%% port, all new processes, or all new ports.
+%% @doc Returns the tracer that another tool has set on a tracee, with the tracee's
+%% flags. Returns `none' if no other tool has set a tracer. Also returns `none' if
+%% the VM has trace sessions, because inviso cannot disturb other tools on such a
+%% VM. A tracee is a process, a port, all new processes, or all new ports.
 -spec tracer(tracee()) -> none | {inviso_scope:tracer(), [atom()]}.
 tracer(Who) ->
     case not inviso_vm:has_sessions() andalso not is_plain(Who)

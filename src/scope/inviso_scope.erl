@@ -76,8 +76,8 @@ open(Name, Tracer) ->
         {error, Reason} -> error(Reason)
     end.
 
-%% @doc Closes a scope, which clears its flags and patterns. If this function
-%% returns an error, they are still set.
+%% @doc Closes a scope, and clears its flags and patterns. If the result is an error,
+%% the flags and patterns are still set.
 -spec close(scope()) -> ok | {error, term()}.
 close({Session, _}) -> (implementation()):destroy(Session).
 

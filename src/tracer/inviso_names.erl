@@ -472,7 +472,7 @@ end_asker(Asker) ->
     exit(Asker, kill),
     receive {'DOWN', Ref, process, _, _} -> ok end.
 
-%% Answers {Asker, Pid, none | {Kind, Name}} for each process.
+%% Sends {Asker, Pid, none | {Kind, Name}} for each process that the namer asks about.
 -spec ask(pid(), [term()]) -> no_return().
 ask(Namer, Items) ->
     receive

@@ -390,7 +390,7 @@ nif_sweep(_Handle, _At) -> erlang:nif_error(not_loaded).
 %% closed | false. From now on the tracer records only the seq_trace events with
 %% this label. Match specs that set the token need StartHandle as the state of
 %% their tracer; match specs for calls also ask for the ends of calls. Requests:
-%% how many requests may begin; 0: no limit. Of OneIn requests one is recorded.
+%% how many requests may begin; 0: no limit. One request in OneIn is recorded.
 %% Node: the name of this node. Processes: how many processes it can have. The
 %% result false means that there is no memory for so many processes.
 nif_seq(_Handle, _Label, _Requests, _OneIn, _Node, _Processes) ->

@@ -9,7 +9,8 @@
 -export_type([ends/0]).
 
 -type ends() :: none | all | marked.
-%% `all' means every call that the match spec reports, `marked' only some of them.
+%% `all': the VM reports the end of every call that the match spec reports. `marked':
+%% it reports the ends of only some of these calls.
 
 %% @doc Returns whether the VM reports the ends of all, some or no calls with a
 %% match spec.
@@ -43,8 +44,9 @@ mark_hidden(Body) ->
         false -> Body
     end.
 
-%% Returns false if the value of the action `message' is never false, so that the
-%% clause needs no mark. A mark takes time in each call.
+%% Returns true if a clause needs a mark because the value of the action `message' may
+%% be false, which suppresses the event of the call. Other clauses get no mark,
+%% because a mark takes time in each call.
 may_hide(true) -> false;
 may_hide({F}) -> F =:= is_seq_trace;
 may_hide(_) -> true.

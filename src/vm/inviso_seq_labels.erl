@@ -17,8 +17,8 @@
 %% The label as it is in the match spec, and why it is not safe.
 -type unsafe() :: {unsafe_label, term(), binary()}.
 
-%% @doc Returns an error if a match spec sets a label that is not safe. A term that
-%% is not a match spec is accepted here; the VM refuses it.
+%% @doc Returns an error if a match spec sets a label that is not safe. Accepts a
+%% term that is not a match spec, because the VM refuses it.
 -spec check(term()) -> ok | {error, unsafe()}.
 check(MS) ->
     case unsafe(bodies(MS)) of

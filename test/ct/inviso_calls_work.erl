@@ -48,7 +48,7 @@ shop() ->
     register(shop, self()),
     shop(1).
 
-%% Takes orders like shop/0, but has no registered name. clerk/1 has a label, if the release has
+%% Takes orders like shop/0, but has no registered name. clerk/1 sets a label, if the release has
 %% labels.
 clerk() -> shop(1).
 

@@ -376,7 +376,7 @@ interrupted_twice(Config) ->
     #{} = ?LIB:wait(Cmd, ?SOON_MS),
     clean(Before, Node, ?DEAD_MAN_MS).
 
-%% `head' reads one line of the output and ends.
+%% The program that reads the output, `head', reads one line and ends.
 output_is_not_read(Config) ->
     {#{name := Name} = Node, Before} = busy(Config),
     Pipe = ["/bin/sh", "-c", "\"$@\" | head -n 1", "sh"],
@@ -595,7 +595,8 @@ guard_killed_while_left(Config, Turns) ->
     ok = ?LIB:signal(Cmd, "INT"),
     ?LIB:until(fun() -> ?NODE:call(Node, erlang, whereis, [inviso_guard])
                             =:= undefined end),
-    %% If the guard ended before it was killed, the process kills_guard crashes.
+    %% If the guard has ended by itself, the process kills_guard crashes, because it finds no guard
+    %% to kill.
     Killer = fun() ->
                      ?NODE:eval(Node, "case whereis(kills_guard) of"
                                 " undefined -> crashed;"

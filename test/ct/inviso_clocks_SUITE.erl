@@ -204,14 +204,15 @@ began() ->
                              native, nanosecond).
 
 %% Returns the least and the greatest possible offset of the fast clock at the time At of this
-%% clock, in ns. libfaketime set the clock ahead after Start and before Began, which are times of
-%% the fast clock. On a busy machine these are a second apart, because a shell starts before the VM.
+%% clock, in ns. Start and Began are times of the fast clock: libfaketime set the clock ahead after
+%% Start and before Began. On a busy machine Start and Began are a second apart, because a shell
+%% starts before the VM.
 ahead(Start, Began, At) ->
     Drift = fun(Ns) -> Ns * 100 div 1000100 end,
     {?HOURS + Drift(At - Began), ?HOURS + Drift(At - Start)}.
 
-%% Returns true if the true offset is in every interval. The intervals are widened by the drift of a
-%% minute.
+%% Returns true if the true offset is in every interval. The intervals are widened by the offset's
+%% drift within a minute.
 is_inside(#{<<"windows">> := [_ | _] = Windows}, Truth) ->
     Drift = 60000000000 div 10000,
     lists:all(fun(#{<<"low_ns">> := Low, <<"high_ns">> := High}) ->
@@ -249,8 +250,8 @@ ended_at_once(Config, N) ->
     {match, _} = re:run(Out, "events recorded"),
     nomatch = re:run(Out, "20 s passed").
 
-%% Sends SIGINT as soon as the command asks for the time, which takes only some milliseconds. A
-%% shell does this, because it reacts sooner than this node could.
+%% Sends SIGINT as soon as the command asks the nodes for their time. A shell sends the signal,
+%% because asking takes only some milliseconds, and this node would react too late.
 armed(#{os_pid := Pid, err := File}) ->
     "" = os:cmd(io_lib:format("until grep -q 'Ctrl-C ends it' ~ts 2>/dev/null; do "
                               "kill -0 ~b || exit; done; kill -INT ~b",

@@ -96,8 +96,8 @@ two_requests_do_not_mix(Config) ->
                   end
           end,
     Asking = [spawn_call(World, a, Ask(100, 1)), spawn_call(World, b, Ask(200, 2))],
-    %% Waits until the C node has recorded both requests. It handles messages one after the other,
-    %% so it has stored both tokens when it gets the next message.
+    %% Waits until the C node has recorded both requests. The C node handles messages one after the
+    %% other, so it has stored both tokens when it gets the next message.
     inviso_test_lib:wait_until(
       fun() -> length(of_kind('receive', events(World, [log(World, c)]))) =:= 2 end),
     call(World, a, fun() -> C ! {answer, 1} end),

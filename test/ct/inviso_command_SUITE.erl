@@ -354,9 +354,9 @@ free_port() ->
     gen_tcp:close(L),
     Port.
 
-%% A name is registered with epmd, but no node answers. Either no process listens at the port, or
-%% the listener sends nothing, sends invalid data, or closes the connection, or the node is stopped
-%% with SIGSTOP.
+%% A name is registered with epmd, but no node answers. In one case, no process listens at the port.
+%% In other cases, the listener sends nothing, sends invalid data, or closes the connection. In the
+%% last case, the node is stopped with SIGSTOP.
 no_node_answers(Config) ->
     Node = a_node(Config),
     Opts = opts(Config, Node),
@@ -576,8 +576,8 @@ several_nodes_in_order(Config) ->
      || Name <- [list_to_binary(N) || N <- Names]],
     #{<<"shown">> := 600, <<"lost">> := 0} = facts(Err).
 
-%% The command ends the sessions on all nodes for the same reason. The summary gives this reason for
-%% each node.
+%% If a limit or SIGINT ends the sessions on several nodes, the summary gives this reason for each
+%% node.
 why_several_stop(Config) ->
     Cookie = "why" ++ os:getpid(),
     [A | _] = Nodes = [a_node(Config, #{cookie => Cookie}) || _ <- [1, 2]],
@@ -692,7 +692,7 @@ mounted(Config, Node, Dir) ->
      end || {Opts, Words} <- [{"ro", ["read.only"]}, {"noexec", ["noexec"]},
                               {"size=64k", ["space|full"]}]].
 
-%% --quiet still prints requested counts, and errors.
+%% With --quiet, the command still prints errors, and counts that the user has requested.
 quiet(Config) ->
     Node = a_node(Config),
     #{status := 0, out := Counts, err := <<>>} =

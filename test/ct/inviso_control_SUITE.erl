@@ -897,9 +897,9 @@ overload_check_by_message_and_exit(Config) ->
     wait_until(fun() -> status(N1) =:= {idle, {suspended, exited}} end),
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []).
 
-%% Init is called when the runtime component starts or the option changes, and
-%% Remove when the runtime component ends or the option changes. stop_tracing
-%% calls neither.
+%% Init is called when the runtime component starts or the option `overload' changes. Remove is
+%% called when the runtime component ends or the option changes. stop_tracing calls neither Init nor
+%% Remove.
 overload_init_and_remove(Config) ->
     {N1, Node1, _, _} = nodes_of(Config),
     _ = ?PROBE:load(N1),
@@ -996,8 +996,9 @@ overload_checks_that_are_there(Config) ->
     {ok, _} = inviso(N1, stop_all, []).
 
 %% Suspends the process of the runtime component with sys:suspend/1, until a check is due, and sends
-%% it 1500 messages. The check may come too late to find them, because newer releases stop the
-%% timers of a suspended process. If it does not suspend tracing, tries again, at most Times times.
+%% it 1500 messages. The check must find the messages and suspend tracing. Newer releases stop the
+%% timers of a suspended process, so the check may come too late. Then tries again, at most Times
+%% times.
 flood(_N, _Rt, 0) ->
     ct:fail(not_suspended);
 flood(N, Rt, Times) ->

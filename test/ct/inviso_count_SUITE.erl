@@ -120,8 +120,8 @@ kinds(Config) ->
                 Config),
     Ps = [{N, call(N, ?WORK, served, [count_kind, 30, 20])} || N <- Nodes],
     Serve = key("serve/2"),
-    %% The name of a process arrives in the log after its first count. So this waits until the table
-    %% shows the name.
+    %% The name of a process arrives in the log after its first count. So the test waits until the
+    %% table shows the name.
     _ = until(fun() ->
                       [1 || #{<<"key">> := K, <<"count">> := 1160} <- partly(Cmd),
                             K =:= Serve] =/= []
@@ -134,8 +134,8 @@ kinds(Config) ->
         final(Objects),
     false = is_map_key(<<"node">>, O).
 
-%% asks/1 calls f/1 in a list comprehension. The VM compiles this to a separate function, which is
-%% the caller.
+%% asks/1 calls f/1 in a list comprehension. The compiler makes the list comprehension a separate
+%% function, which is the caller.
 callers(Config) ->
     Cmd = begun([one(Config)], ["--by", "caller", work("f/1")], Config),
     _ = [call(one(Config), ?WORK, asks, [N]) || N <- [5, 10]],
@@ -263,7 +263,7 @@ ended_with(#{<<"end">> := <<"exception">>,
 ended_with(_) ->
     [].
 
-%% Parses a term in JSON, which is printed as with ~w.
+%% Parses a term that the JSON contains as text, in the form of ~w.
 parsed(Text) ->
     {ok, Tokens, _} = erl_scan:string(binary_to_list(Text) ++ "."),
     {ok, Term} = erl_parse:parse_term(Tokens),
@@ -474,7 +474,7 @@ usage(Config) ->
     ok.
 
 %%---------------------------------------------------------------------------
-%% Deaths. end_per_testcase checks that the nodes are released.
+%% A command, a session or a node is killed. end_per_testcase checks that the nodes are released.
 
 the_command_is_killed(Config) ->
     Nodes = ?config(nodes, Config),

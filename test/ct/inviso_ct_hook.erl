@@ -55,15 +55,15 @@ write_cpu(Suite, Case, Before) when is_float(Before) ->
 write_cpu(_Suite, _Case, none) ->
     ok.
 
-%% If a case is skipped and then end_per_testcase crashes, the result does not show the crash. Only
-%% the comment of the case does.
+%% If a case is skipped and then end_per_testcase crashes, the comment of the case shows the crash,
+%% but the result of the case does not.
 skipped(Result, Comment) ->
     case string:find(Comment, "WARNING: end_per_testcase") of
         nomatch -> Result;
         Warning -> {fail, {Result, Warning}}
     end.
 
-%% Does what test_server:read_comment/0 does, which is not exported.
+%% Does the same as test_server:read_comment/0, which is not exported.
 comment() ->
     Supervisor = test_server_gl:get_tc_supervisor(group_leader()),
     Supervisor ! {read_comment, self()},

@@ -609,8 +609,8 @@ a_relay_to_a_process(Config) ->
     stopped(N1),
     #{produced := 500, delivered := 500} = counts(Node2, Config).
 
-%% The process that receives relayed events does not read its mailbox. The relay sends it only as
-%% many events as its bound allows.
+%% The process that receives relayed events does not read its mailbox. The relay sends this process
+%% only as many events as the relay's bound allows.
 a_relay_to_one_that_does_not_read(Config) ->
     {N1, _, N2, Node2} = nodes_of(Config),
     Probe = call(N1, erlang, whereis, [probe]),
@@ -963,8 +963,8 @@ a_fetch_that_continues(Config) ->
         receive {fetched, Answer} -> Answer end,
     {ok, _} = inviso(N1, cancel_suspension, [[Node2]]),
     true = filelib:file_size(Here) > 0,
-    %% Now the file ends, and the local copy has the file's first bytes. So the fetch can continue
-    %% and complete it.
+    %% A finite file replaces the endless one. The local copy has the first bytes of the new file,
+    %% so the fetch can continue and complete the copy.
     Bytes = << <<I:32>> || I <- lists:seq(1, 500000) >>,
     ok = file:write_file(Big, Bytes),
     ok = file:write_file(Here, binary:part(Bytes, 0, 1234567)),

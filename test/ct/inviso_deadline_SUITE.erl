@@ -32,7 +32,7 @@ other_values_change_nothing(_Config) ->
               "only in tests: 1/11", "only in tests: 1/-5",
               "only in tests: 1/5 ", "Only in tests: 1/5"]].
 
-%% A session ends if its client sends no request for the dead man's time. The environment variable
+%% A session ends if its client sends no request for the dead man's time. INVISO_TEST_DEADLINES
 %% also shortens the default of this time.
 a_session_ends_sooner(_Config) ->
     10000 = dead_man_ms(),

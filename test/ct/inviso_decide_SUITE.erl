@@ -114,9 +114,9 @@ decided(#{<<"decided">> := Decided}) -> Decided.
 
 %% --- the same calls ------------------------------------------------------------
 
-%% In the first session the node records all calls. In the others it records a call only when the
-%% call has ended, if the call is slow or failed. The recorded calls must have the same arguments
-%% and results as in the first session. The counts must be those of the model.
+%% In the first session the node records all calls. In the other two sessions it records only calls
+%% that are slow or failed, when they have ended. The recorded calls must have the same arguments
+%% and results as in the first session, and each left-out call must be counted.
 random_trees(Config) ->
     Trees = [inviso_calls_SUITE:tree(5) || _ <- lists:seq(1, 50)],
     Play = fun() ->
@@ -333,8 +333,9 @@ long_arguments(Config) ->
     {[Cut], Expected} = lists:partition(fun({_, Is}) -> Is end, Long(All)),
     5 = length(Expected),
     {[Other], Expected} = lists:partition(fun({_, Is}) -> Is end, Long(Whole)),
-    %% The size of a term includes definitions, and the two recordings have different definitions
-    %% before it. So the cut terms may differ, and only their sizes are compared.
+    %% The size of a term in the log includes the definitions of its atoms, unless the packet has
+    %% them already. This can differ between the two recordings. So the terms may be cut at different
+    %% places, and only their sizes are compared.
     [true = byte_size(A) > 60000 || {[A], true} <- [Cut, Other]],
     ok.
 
@@ -381,7 +382,8 @@ the_bound_on_open_calls(Config) ->
     true = Unkept >= 2 + 100.
 
 %% A match spec can suppress the event of a call and still ask for its end. This end must not be
-%% taken for the end of another call, whether all clauses of the spec ask for ends or not.
+%% taken for the end of another call. In the first test all clauses of the spec ask for ends, in the
+%% second test only some of them.
 hidden_calls(Config) ->
     [hidden_calls(Config, More) || More <- ["", "{[99], [], []}, "]],
     ok.

@@ -31,7 +31,8 @@ init_per_suite(Config) ->
 end_per_suite(Config) ->
     ?LIB:base_removed(?config(base, Config)).
 
-%% A GenServer, structs, keywords and exceptions.
+%% The source of an Elixir application with a GenServer, structs, keywords and
+%% exceptions.
 application() ->
     <<"defmodule Shop.Item do\n"
       "  defstruct [:name, qty: 1, tags: []]\n"

@@ -283,7 +283,7 @@ links_of_spans(Config) ->
                 #{<<"traceId">> := T, <<"spanId">> := I} <- All],
     Pairs = [{value(<<"inviso.request">>, From) =/= none, value(<<"inviso.request">>, To)}
              || {From, To} <- Links],
-    %% Links are between calls and requests.
+    %% Each link connects a call and a message of a request.
     [true = FromRequest =:= (To =:= none) || {FromRequest, To} <- Pairs],
     Handled = [To || {#{<<"name">> := <<"inviso_exports_work:handled/1">>}, To} <- Links],
     %% handled/1 is called once on each of the 3 nodes. Each call has two links: to the beginning of
@@ -355,7 +355,7 @@ babeltrace_reads_all_events_(Config) ->
             end || {Logs, Options} <- inputs(Config)],
     true = lists:max(Lost) > 0,
     {Events, _} = babeltrace(Config, ?config(logs, Config), []),
-    %% The process with the hostile name on each node.
+    %% On each node, the process with the hostile name has events.
     3 = length(lists:usort([Node || {Node, _, _, _, <<"'a\"", _/binary>>, _, _} <- Events])),
     3 = length(lists:usort([Node || {Node, _, _, _, _, _, _} <- Events])).
 

@@ -136,8 +136,7 @@ node_is_killed(Config) ->
      end || Opts <- [#{}, #{flush_ms => 0, drain_ms => 1000},
                      #{compress => zstd}]].
 
-%% The node's processes, which would remove the pushed files, are dead, so the
-%% spooler removes the files.
+%% The node is dead, so it cannot remove the pushed files. The spooler removes them.
 node_with_brought_files_is_killed(Config) ->
     [begin
          Dir = filename:join(?LIB:dir(Config), "brought"),

@@ -252,7 +252,8 @@ exchange_is_for_what_comes_after(Config) ->
 exchange_while_two_flood(Config) ->
     flooded(Config, inviso_test_lib:soak(20, 200), fun fast/1, fun(N) -> ?LIB:flood(N, N + 99) end).
 
-%% This filter is so slow that a thread is nearly always evaluating it when it is replaced.
+%% This filter is so slow that a thread is nearly always evaluating the old filter when the filter
+%% is replaced.
 exchange_while_two_are_in_it(Config) ->
     List = lists:seq(1, 2000),
     flooded(Config, inviso_test_lib:soak(6, 24), fun slow/1,
@@ -308,8 +309,8 @@ slow(N) ->
           {'==', {'rem', '$1', 3}, N rem 3}], []}].
 
 %% The tracer cannot evaluate the filter for some of these events: the NIF interface does not give
-%% access to the bits of a bitstring, and the NIF does not calculate with more than 64 bits. So it
-%% records these events, and counts them as undecided.
+%% access to the bits of a bitstring, and the NIF does not calculate with more than 64 bits. So the
+%% tracer records these events, and counts them as undecided.
 undecided_is_recorded_and_counted(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Filter = [{['_', call, {'_', '_', ['_', '$1']}],

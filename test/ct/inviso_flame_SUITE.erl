@@ -215,8 +215,8 @@ the_command_is_killed(Config) ->
 the_sampler_is_killed(Config) ->
     Node = one(Config),
     Cmd = begun([Node], ["--waiting"], Config),
-    %% The session also has a worker of this priority. It is killed, too, but the session starts it
-    %% again.
+    %% The session has two processes with a high priority: the sampler and a worker. The test kills
+    %% both, and the session starts a new worker.
     _ = [true = call(Node, erlang, exit, [P, kill]) || P <- helpers(Node)],
     #{status := Status, err := Err} = wait(Cmd, 120000),
     true = Status =/= 0,

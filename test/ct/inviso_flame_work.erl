@@ -8,7 +8,7 @@
          ask/1]).
 -export([init/1, handle_call/3, handle_cast/2]).
 
-%% @doc Starts a process that runs a function, with a name.
+%% @doc Starts a process that runs a function. Registers the process as Name.
 start(Name, {F, Args}) ->
     Pid = spawn(fun() -> apply(?MODULE, F, Args) end),
     true = register(Name, Pid),

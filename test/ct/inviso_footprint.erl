@@ -94,8 +94,8 @@ loaded(#{stock_modules := Old}, Node) ->
     #{stock_modules := New} = of_node(Node),
     New -- Old.
 
-%% The lines of the node's log, without the engine's warnings that a request
-%% took long. Such warnings are normal on a busy machine.
+%% Returns the text of the node's log without the engine's warnings that a
+%% request took long. Such warnings are normal on a busy machine.
 said(Node) ->
     re:replace(?NODE:said(Node), "=WARNING REPORT====[^\n]*\ntrace sessions: a "
                "request took.*?(\n(?==)|\\z)", "", [global, dotall, {return, binary}]).

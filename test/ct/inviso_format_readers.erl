@@ -42,8 +42,7 @@ without_requests(Format, 5) when Format =:= "mermaid"; Format =:= "shiviz";
                                  Format =:= "sequence" -> 0;
 without_requests(_, Status) -> Status.
 
-%% If samples of stacks are not shown in a format, the format does not have their time, so the times
-%% are not compared.
+%% A format that does not show samples of stacks lacks their time. So the times are not compared.
 sampled(Facts, nomatch) -> Facts;
 sampled(Facts, _) -> maps:without([ns, timed], Facts).
 
@@ -130,7 +129,7 @@ of_text("perfetto", File, Bin) ->
     protoc("perfetto.proto", "Trace", File),
     #{events := Events} = Timeline = inviso_perfetto:read(Bin),
     Counts = inviso_perfetto:counts(Timeline),
-    %% A call whose end is not traced is an instant.
+    %% If the end of a call is not traced, the timeline shows the call as an instant.
     Calls = [E || #{categories := [<<"call">>]} = E <- Events],
     #{slices => maps:remove(<<"lost">>, Counts), dropped => maps:get(<<"lost">>, Counts, 0),
       calls => length(Calls),
@@ -227,7 +226,7 @@ of_file("ctf", Dir) ->
 %%---------------------------------------------------------------------------
 %% JSON
 
-%% Returns the lines of a file, which Python reads in the same way.
+%% Returns the JSON objects in a file. Checks that Python reads the same objects.
 items(File, Bin) ->
     Items = inviso_trace_json:lines(Bin),
     case python(["json", File]) of
@@ -266,7 +265,7 @@ json(Items) ->
 
 self_ns(Calls) -> lists:sum([N || #{<<"self_ns">> := N} <- Calls]).
 
-%% Returns the ends of calls of which only the end is recorded.
+%% Returns the ends of calls whose beginning is not recorded.
 decided(Events) ->
     Began = sets:from_list([{of_call(I), T} || #{<<"tag">> := <<"call">>, <<"time">> := T} = I
                                                    <- Events, is_map_key(<<"module">>, I)]),
@@ -297,8 +296,8 @@ scan(Text) ->
     {ok, Tokens, _} = erl_scan:string(unicode:characters_to_list(Text)),
     Tokens.
 
-%% Reads a function in Erlang's syntax, or in Elixir's syntax if it needs no quotes there. Returns
-%% other frames as text.
+%% Reads a function in Erlang's syntax, or in Elixir's syntax without quotes. Returns other frames
+%% as text.
 mfa(Text) ->
     case erl_scan:string(unicode:characters_to_list(Text)) of
         {ok, [{atom, _, M}, {':', _}, {atom, _, F}, {'/', _}, {integer, _, A}], _} -> {M, F, A};

@@ -226,8 +226,8 @@ a_client_whose_node_is_gone_is_dropped(Config) ->
     Client = inviso_test_lib:spawn_call(Other, timer, sleep, [infinity]),
     {ok, #{guard := Guard}} = ask_attach(Node, #{client => Client}),
     {ok, [_]} = ask(Guard, clients),
-    %% The guard monitors the connection to the client's node and not the
-    %% process, because processes of a C node cannot be monitored.
+    %% The guard monitors the connection to the client's node and not the client's process, because
+    %% processes of a C node cannot be monitored.
     true = call(Other, erlang, exit, [Client, kill]),
     timer:sleep(100),
     {ok, [_]} = ask(Guard, clients),

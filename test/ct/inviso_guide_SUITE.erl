@@ -172,7 +172,7 @@ run([{shell, Name, Line, Expected} | Rest], Nodes, Bindings) ->
 
 dir(#{dir := Dir}) -> Dir.
 
-%% Replaces the nodes' names in the text by their real names.
+%% Replaces the names that nodes have in the guide by their real names.
 real(Text, Nodes) ->
     lists:foldl(fun({Name, #{name := Node}}, Acc) ->
                         replaced(Acc, Name, atom_to_list(Node))
@@ -224,7 +224,7 @@ quoted(Text) ->
 
 %% --- reading a text ---------------------------------------------------------
 
-%% Returns the blocks between fences, as {Info, Lines}.
+%% Returns the code blocks of the Markdown text, as {Info, Lines}.
 blocks([]) ->
     [];
 blocks(["```" ++ Info | Rest]) ->

@@ -623,7 +623,7 @@ secrets_in_keys(Config) ->
     nomatch = binary:match(Bytes, Secret).
 
 %%---------------------------------------------------------------------------
-%% Deaths. end_per_testcase checks that the nodes are released.
+%% A command or a node is killed. end_per_testcase checks that the nodes are released.
 
 the_command_is_killed(Config) ->
     Nodes = ?config(nodes, Config),

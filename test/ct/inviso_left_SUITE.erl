@@ -135,7 +135,7 @@ state(Config, Node) ->
     [S || #{<<"state">> := S} <- Sessions].
 
 %% For each step of attaching: starts a node, attaches to it up to this step, and kills the node.
-%% Then the command attaches to another node, which sweeps (removes) what is left.
+%% Then attaches to another node, which sweeps (removes) what is left.
 node_dies_while_attaching(Config) ->
     Shared = ?config(shared, Config),
     Dir = ?config(priv_dir, Config),
@@ -164,7 +164,7 @@ node_dies_while_attaching(Config) ->
     [_] = in_places(Config, "room-*/*.log"),
     inviso_test_lib:stop_node(Next).
 
-%% Returns functions, each of which continues an attach up to another step.
+%% Returns a list of functions. Each function continues an attach up to a different step.
 steps(Products) ->
     Put = fun(N) ->
                   fun(_Node, Guard, Files) ->
