@@ -21,9 +21,8 @@
 
 -export_type([facts/0]).
 
-%% `patterns': the number of patterns that are set or, if the node does not trace,
-%% will be set when tracing begins; `readers': the processes that read logs for
-%% clients.
+%% `patterns': the number of stored patterns, which are set while the node traces;
+%% `readers': the processes that read logs for clients.
 -type facts() :: #{state := inviso_rt_server:state(),
                    status := inviso_rt_server:status(),
                    tracerdata := term() | no_tracerdata,

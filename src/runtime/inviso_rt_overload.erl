@@ -166,8 +166,8 @@ check(Trigger, #overload{check = Check, data = Data} = O) ->
         {failed, Why} -> failed(Why, O)
     end.
 
-%% Calls a check. The check {@link look/1} runs in this process, because it reads
-%% the length of this process's message queue. Other checks run in the worker.
+%% Calls a check. The check {@link look/1} reads the length of this process's
+%% message queue, so it must run in this process. Other checks run in the worker.
 checked({?MODULE, look}, Call, _O) -> answer(inviso_worker:contained(Call));
 checked(_, Call, #overload{caller = Caller}) ->
     answer(inviso_worker:call(Caller, Call)).

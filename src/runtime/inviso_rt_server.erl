@@ -288,8 +288,8 @@ handle_info(Message, #rt{control = Control} = Rt) ->
 happened({'EXIT', Pid, Reason}, #rt{auto = Pid} = Rt) ->
     {noreply, autostarted(Rt#rt{auto = inviso_rt_auto:ended(Pid, Reason)})};
 happened({'GUARD_DOWN', _, process, _, _}, Rt) ->
-    %% Without a guard, no process would clear the settings that this process leaves
-    %% in the VM when it dies.
+    %% The guard has ended. Only a guard clears the settings that this process leaves
+    %% in the VM when it is killed, so this process does not continue without a guard.
     {stop, {shutdown, no_guard}, Rt};
 happened({'EXIT', Pid, Reason}, #rt{meta = Pid} = Rt) ->
     Rt1 = left(killed, Rt),

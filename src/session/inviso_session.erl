@@ -323,10 +323,10 @@ tick() ->
     erlang:send_after(?TICK_MS, self(), tick).
 
 %% Writes a note before the session answers a request of the command. The note has a
-%% time by the node's clock. The command knows, by its own clock, when it sent the
-%% request and when it got the answer, and the note was written between these two
-%% times (INV_NOTE_CLOCK in c_src/abi/event.h). If the ring has no room for the note,
-%% this request gives no bound for the difference of the clocks.
+%% time by the node's clock. The command knows by its own clock when it sent the
+%% request and when it got the answer. The note was written between these two times
+%% (INV_NOTE_CLOCK in c_src/abi/event.h), which bounds the difference of the clocks.
+%% If the ring has no room for the note, this request gives no bound.
 note_clock(#session{tracer = {inviso_tracer, Handle}, map = #{dry_run := false}},
            Terms) ->
     inviso_tracer:nif_note(Handle, [{?NOTE_CLOCK, Terms}]);

@@ -149,8 +149,8 @@ note(Asked, {_, Handle}) ->
     _ = noted(Handle, false, Now),
     ok.
 
-%% Returns the note that says what is measured. This note is written each time that
-%% counts are written, because the ring may have had no room for the note before.
+%% Returns the note that says what is measured. The ring may have no room for this
+%% note, so the note is written again each time that counts are written.
 measure(#{'of' := values, expr := Expr}) -> [{?NOTE_MEASURE, [Expr]}];
 measure(_) -> [].
 

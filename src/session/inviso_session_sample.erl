@@ -48,7 +48,7 @@
 -define(ACTIVE_NS, 1000000000).
 -define(MAX_ACTIVE, 500).
 %% When a round is over (each process was examined once), the processes are listed
-%% again, but not before this time has passed since the last listing.
+%% again, but at the earliest this long after the last listing.
 -define(LIST_NS, 100000000).
 %% Listing all processes takes at most 1/LIST_PART of the time.
 -define(LIST_PART, 300).

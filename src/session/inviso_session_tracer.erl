@@ -69,8 +69,8 @@ memory(Opts) when is_map_key(max_term_bytes, Opts);
 memory(_Opts) ->
     [].
 
-%% Returns a note if terms are cut at a length that is less than the default and
-%% that the user has not set.
+%% Returns a note if the length at which terms are cut is less than the default. If
+%% the user has set this length, returns no note.
 short_terms(#{max_term_bytes := _}) ->
     [];
 short_terms(Opts) ->

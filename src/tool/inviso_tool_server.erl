@@ -493,8 +493,7 @@ saved(Path, History) ->
     end.
 
 %% Returns the autostart data of a node. Before the first session, the data contain
-%% the arguments of the tracerdata generator that a session would have if it started
-%% now.
+%% the arguments that the tracerdata generator would get if a session started now.
 autostart_data(Node, Dependency, T) ->
     #tool{conf = #{tdg := {M, F, Own}}, last = Last} = T,
     Args = case Last of

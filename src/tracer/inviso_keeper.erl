@@ -493,8 +493,8 @@ await_more(K = #keeper{port = Port, ended = {Before, N}}) ->
             K
     end.
 
-%% Wakes the spooler by a byte on its port. Sends no byte if the last one is still
-%% in the port's queue, because `halt' waits until this queue is empty.
+%% Wakes the spooler by a byte on its port. If the last byte is still in the port's
+%% queue, sends none, because `halt' waits until this queue is empty.
 wake(#keeper{port = Port}) ->
     case is_port(Port) andalso erlang:port_info(Port, queue_size) of
         {queue_size, 0} ->

@@ -453,8 +453,8 @@ write(Left, #names{handle = Handle, batch = Batch, todo = Todo} = S) ->
         error:_ -> S#names{todo = []}
     end.
 
-%% Called if the ring is full. After ?MAX_TRIES tries the first note is dropped,
-%% so that this note cannot block the other notes for ever.
+%% Called if the ring is full. After ?MAX_TRIES tries, drops the first note, because
+%% it blocks the other notes.
 later(#names{tries = Tries} = S) when Tries < ?MAX_TRIES ->
     S#names{tries = Tries + 1};
 later(#names{todo = [_ | Rest]} = S) ->

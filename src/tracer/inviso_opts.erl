@@ -413,8 +413,8 @@ ring_path(Log, Opts) ->
         Other -> bad(ring, Other, "takes memory or {file, Path}")
     end.
 
-%% Checks that the ring's file is not one of the log's files, which the spooler
-%% creates and removes: Path and, for a rotated log, Path.N.
+%% Checks that the ring's file is not one of the log's files. The spooler creates and
+%% removes the log's files: Path and, for a rotated log, Path.N.
 not_a_log(Log, File, Ring) ->
     Tail = case string:prefix(Ring, Log) of
                nomatch -> "no";

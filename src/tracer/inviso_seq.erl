@@ -150,9 +150,8 @@ to_port(Data) ->
     end.
 
 %% Takes the token from data that a port has sent, and gives it to the calling
-%% process. If the data contains no token, the calling process loses its token, as
-%% it does when it receives a message without one. Returns the data behind the
-%% token.
+%% process. If the data contains no token, the calling process loses its token; a
+%% message without a token has the same effect. Returns the data behind the token.
 -spec from_port(binary()) -> binary();
                ([byte()]) -> [byte()].
 from_port(Data) ->

@@ -24,11 +24,11 @@ of_spec(MS) when is_list(MS) ->
 of_spec(_) ->
     none.
 
-%% @doc If only some clauses of a match spec ask for the end of a call, puts a
-%% mark into these clauses. The VM reports the mark with the call. Without the mark,
-%% the tracer would not know, when the call begins, whether its end will be reported.
-%% If a clause suppresses the event of the call but asks for the end, this clause gets
-%% a mark too, so that the VM reports the call. The tracer removes the mark
+%% @doc If only some clauses of a match spec ask for the end of a call, puts a mark
+%% into these clauses. The VM reports the mark with the call. When a call begins, only
+%% the mark tells the tracer whether the VM will report the call's end. A clause can
+%% also suppress the event of the call and ask for its end. Such a clause always gets
+%% a mark, so that the VM reports the call. The tracer removes the mark
 %% (c_src/nif/bound.h).
 -spec marked(inviso_patterns:match_spec()) -> inviso_patterns:match_spec().
 marked(MS) ->

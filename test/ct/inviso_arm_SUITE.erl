@@ -282,8 +282,7 @@ an_embedded_node_loads_nothing(_Config) ->
            end,
     {error, nothing, Why} = Plan(<<"inviso_c:start">>),
     true = string:find(Why, "no module inviso_c") =/= nomatch,
-    %% In embedded mode the error distinguishes a module that is not loaded from
-    %% a module that does not exist.
+    %% In embedded mode, the error says whether the module is not loaded or does not exist.
     true = peer:call(Peer, code, add_patha, [Ebin]),
     {error, nothing, Embedded} = Plan(<<"inviso_c:start">>),
     has(Embedded, ["inviso_c is not loaded", "embedded mode",

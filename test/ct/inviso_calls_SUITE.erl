@@ -511,8 +511,8 @@ names_of_processes(Config) ->
                       <- ?LIB:json(Out)],
     true = lists:member(<<"cook">>, Names).
 
-%% If a process has not registered a name, it gets the name of the function that
-%% it was spawned to run.
+%% A process that has not registered a name is shown with the name of the function that it was
+%% spawned to run.
 names_of_spawned_processes(Config) ->
     Node = a_node(Config),
     _ = ?NODE:run(Node, "(fun F() ->"

@@ -173,8 +173,7 @@ a_killed_node_leaves_a_log(Config) ->
     400 = length(Events),
     ct:log("~ts", [Said]).
 
-%% If the C node buffers events, it writes a smaller log, which is complete when the C node has
-%% ended.
+%% If the C node buffers events, its log is smaller. The log is complete when the C node has ended.
 events_are_kept_in_memory(Config) ->
     Sizes = [begin
                  World = start(Config, {Buffer, 0}),

@@ -163,8 +163,7 @@ open_gate() -> persistent_term:put(?MODULE, open).
 
 close_gate() -> persistent_term:put(?MODULE, closed).
 
-%% A handler that takes a message out of the mailbox of its process, which
-%% handlers must not do.
+%% A handler that takes a message out of the mailbox of its process. Handlers must not do this.
 steal(Event, N) ->
     receive _ -> ok after 0 -> ok end,
     tell(Event, N).

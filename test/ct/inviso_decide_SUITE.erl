@@ -310,8 +310,8 @@ without_arguments(Config) ->
 %% Long arguments need several blocks of memory. They are cut at the same limit as in a recording of
 %% all calls.
 long_arguments(Config) ->
-    %% After a call with large arguments, a call without arguments in the same thread must not count
-    %% as a call whose arguments found no room (`without_args').
+    %% A call with large arguments is followed by a call without arguments in the same thread. The
+    %% second call must not be counted under `without_args' (no memory for the arguments).
     [{Empty, EmptySum, _}] =
         recorded(Config, [{"empty", [?W "take/1 -> slow(0us)",
                                      ?W "none/0 -> slow(0us)"]}],
@@ -333,9 +333,9 @@ long_arguments(Config) ->
     {[Cut], Expected} = lists:partition(fun({_, Is}) -> Is end, Long(All)),
     5 = length(Expected),
     {[Other], Expected} = lists:partition(fun({_, Is}) -> Is end, Long(Whole)),
-    %% The size of a term in the log includes the definitions of its atoms, unless the packet has
-    %% them already. This can differ between the two recordings. So the terms may be cut at different
-    %% places, and only their sizes are compared.
+    %% The size of a term in the log includes the definitions of its atoms, unless the packet
+    %% already has the definitions. This can differ between the two recordings. So the terms may be
+    %% cut at different places, and only their sizes are compared.
     [true = byte_size(A) > 60000 || {[A], true} <- [Cut, Other]],
     ok.
 

@@ -57,8 +57,8 @@ init_per_testcase(Case, Config) ->
         false -> ?LIB:calls({?LIB, probe, '_'}, true), Config
     end.
 
-%% Continues spoolers that a failed case has left stopped, because this node
-%% might not halt with a stopped spooler.
+%% A failed case may leave stopped spoolers. They are continued here, because this node might not
+%% halt with a stopped spooler.
 end_per_testcase(_Case, _Config) ->
     Mine = "--pid\0" ++ os:getpid() ++ "\0",
     [?LIB:kill("CONT", P) || P <- processes_with(Mine)],
@@ -254,8 +254,8 @@ node_halts(Config) ->
     {Numbers, _} = ended(Log, Log, vm),
     Numbers = lists:seq(1, 20000).
 
-%% The spooler is a port program of the node. Even if it is stopped, so that it does not read its
-%% input, the node must halt.
+%% The spooler is a port program of the node. A stopped spooler does not read its input, but the
+%% node must halt nevertheless.
 node_halts_with_a_stopped_spooler(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {Peer, Os, Spooler} = node(Log, #{}),

@@ -246,9 +246,9 @@ status(P) ->
                               is_list(L)],
                     V
             end,
-    %% Processes that have ended do not count. Neither do epmd and the program
-    %% with which the VM looks up names, because the VM starts and ends these at
-    %% any time.
+    %% Processes that have ended do not count. epmd, and the program with which
+    %% the VM looks up names, do not count either: the VM starts and ends them
+    %% at any time.
     try {Field("State"), Field("Name")} of
         {[S | _], Name} when S =:= $Z; S =:= $X;
                              Name =:= "epmd"; Name =:= "inet_gethost" -> gone;

@@ -335,8 +335,8 @@ when_the_unloader_is_killed_the_next_cleans_up(Config) ->
     gone = leave(Next),
     is_clean(?config(before, Config)).
 
-%% A process that runs inviso's code and is not inviso's own is not killed,
-%% because it may be a user's shell.
+%% If a process that is not inviso's own runs inviso's code, it is not killed, because it may be a
+%% user's shell.
 processes_in_our_code_are_not_killed(Config) ->
     #{name := Name} = Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),

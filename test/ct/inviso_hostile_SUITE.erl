@@ -94,7 +94,8 @@ pprof_has_all_names(Config, Dir) ->
     Names = lists:sort([{F, F} || N <- ?WORK:names(), F <- [?WORK:function(N)]]),
     {[], []} = {Names -- Named, Named -- Names}.
 
-%% After the name of a function, pprof prints its file, which is the module, and its line.
+%% Returns the module and the name of a function that pprof has printed. After the function, pprof
+%% prints a file and a line. The file is the module.
 named(Place) ->
     {ok, [{atom, _, M}, {':', _}, {atom, _, F}, {'/', _}, {integer, _, 1},
           {atom, _, M}, {':', _}, {integer, _, 0}], _} =

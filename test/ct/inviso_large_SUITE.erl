@@ -331,7 +331,7 @@ calls_on(N, Bytes) ->
 %% Reading
 
 %% Each of 20 logs begins with an event of 16 MiB. A merge that read all of them at once would need
-%% 320 MiB, which is more than its limit here.
+%% 320 MiB. In this test, the limit on the memory of the merge is lower.
 memory_of_a_merge(Config) ->
     Dir = ?LIB:dir(Config),
     Fat = binary:copy(<<"m">>, 16 * ?MIB),
