@@ -26,9 +26,9 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Counts calls, messages and other events inside the nodes, and records "
-	"none of them: an event costs little more than the VM needs to report "
-	"it, and memory is fixed. Stops after 10s."
+	"Counts calls, messages and other events inside the nodes, without "
+	"recording them. An event takes little more time than the VM needs to "
+	"report it, and memory is fixed. Stops after 10s."
 	"\v"
 	"SPEC is what `inviso trace' accepts, without actions: functions, with "
 	"arguments and conditions, messages, procs, garbage_collection, ... "

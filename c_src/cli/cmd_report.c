@@ -41,8 +41,8 @@ static const struct argp_option options[] = {
 	  "print tables for a terminal; default without -o", 0 },
 	{ "json", 'j', NULL, 0, "print one JSON object", 0 },
 	{ "top", OPT_TOP, "ROWS", 0,
-	  "text: print at most ROWS rows of each table; 0 prints all that are "
-	  "kept, 200 of most. The default is 10",
+	  "text: print at most ROWS rows of each table; 0 prints all rows that "
+	  "are kept, in most tables 200. The default is 10",
 	  0 },
 	{ "width", OPT_WIDTH, "COLUMNS", 0,
 	  "text: cut longer lines; 0 prints whole lines. The default is the "
