@@ -62,9 +62,6 @@ ok 'a database' status 0 "$inviso" merge -q failed.log -f sqlite -o R.db
 ok 'a database has its terms already: usage' status 2 "$inviso" sql --records nuts.hrl R.db 'SELECT 1'
 ok 'it says how to make one' says err 'inviso merge --records'
 ok 'a time of day selects nothing from a database either' status 2 "$inviso" sql --from 10:37:44 R.db 'SELECT 1'
-ok 'a call that began before the first event has a negative time' sh -c \
-	"'$inviso' report -q failed.log | grep -q '^ *-0[.]000005 .*shop:order/2'"
-ok 'also in a report' sh -c "'$inviso' report -q --records nuts.hrl failed.log | grep -q '#nut{pieces = 1}'"
 
 # Histograms of values, of `inviso hist --of'.
 cp "$frozen/3/values.log" "$frozen/3/times.log" .
