@@ -23,11 +23,12 @@ const counts = new Intl.NumberFormat('en-US');
 function num(n) { return n === undefined || n === null ? '' : counts.format(n); }
 function ns(t) {
   if (t === undefined || t === null) return '';
+  /* From these limits on, toPrecision(3) rounds up to 1.00e+3. */
   const a = Math.abs(t);
-  if (a < 1e3) return t + ' ns';
-  if (a < 1e6) return (t / 1e3).toPrecision(3) + ' \u00b5s';
-  if (a < 1e9) return (t / 1e6).toPrecision(3) + ' ms';
-  if (a < 1e12) return (t / 1e9).toPrecision(3) + ' s';
+  if (a < 999.5) return Math.round(t) + ' ns';
+  if (a < 999.5e3) return (t / 1e3).toPrecision(3) + ' \u00b5s';
+  if (a < 999.5e6) return (t / 1e6).toPrecision(3) + ' ms';
+  if (a < 999.5e9) return (t / 1e9).toPrecision(3) + ' s';
   return Math.round(t / 1e9) + ' s';
 }
 function cut(text, n) {

@@ -1,12 +1,12 @@
 /* The timeline: a canvas with a strip of all events, and a row for each of the
    busiest processes. */
 function timeline(t, span, canvas, line, input, found) {
-  const STRIP = 46, ROW = 22, GUTTER = 190, AXIS = 18;
+  const STRIP = 46, ROW = 22, GUTTER = 190, AXIS = 18, SHORTEST = 100;
   const n = t.slices.length / 5;
   /* A call can begin before the first event, if only its end was recorded. */
   let begin = 0;
   for (let i = 0; i < n; i++) begin = Math.min(begin, t.slices[5 * i + 2]);
-  const end = Math.max(span, begin + 1);
+  const end = Math.max(span, begin + SHORTEST);
   const lanes = t.lanes.map(() => []);
   for (let i = 0; i < n; i++) lanes[t.slices[5 * i]].push(i);
   /* The depth of the outermost calls of each row; wide bars are drawn first. */
@@ -146,7 +146,7 @@ function timeline(t, span, canvas, line, input, found) {
     requestAnimationFrame(() => { asked = false; draw(); });
   }
   function clamp() {
-    const w = Math.min(Math.max(to - from, 100), end - begin);
+    const w = Math.min(Math.max(to - from, SHORTEST), end - begin);
     from = Math.min(Math.max(from, begin), end - w);
     to = from + w;
     top = Math.max(0, Math.min(top, t.lanes.length * ROW - (height - STRIP - AXIS)));

@@ -9,7 +9,7 @@
          messages_and_requests/1, text_fits/1, text_has_the_numbers/1, options_select/1,
          a_full_disk_leaves_no_file/1]).
 -export([page_has_the_numbers/1, page_loads_nothing/1, pictures_have_all/1,
-         page_in_a_browser/1]).
+         page_in_a_browser/1, labels_of_the_timeline/1]).
 
 -define(LIB, inviso_trace_lib).
 
@@ -19,7 +19,8 @@ all() ->
     [what_was_recorded, times_of_functions, single_calls, processes_and_exits,
      messages_and_requests, text_fits, text_has_the_numbers, options_select,
      a_full_disk_leaves_no_file,
-     page_has_the_numbers, page_loads_nothing, pictures_have_all, page_in_a_browser].
+     page_has_the_numbers, page_loads_nothing, pictures_have_all, page_in_a_browser,
+     labels_of_the_timeline].
 
 %% Records three nodes. The recording has events of all kinds, names and terms with special
 %% characters, and lost events.
@@ -403,9 +404,12 @@ chart(_, _) ->
 
 %% In a browser, the page shows all sections and reports no error.
 page_in_a_browser(Config) ->
+    in_chromium(fun(Chromium) -> page_in_a_browser(Config, Chromium) end).
+
+in_chromium(Fun) ->
     case os:find_executable("chromium") of
         false -> {skip, "no chromium"};
-        Chromium -> page_in_a_browser(Config, Chromium)
+        Chromium -> Fun(Chromium)
     end.
 
 page_in_a_browser(Config, Chromium) ->
@@ -443,3 +447,89 @@ page_in_a_browser(Config, Chromium) ->
 
 commas(N) ->
     re:replace(integer_to_list(N), "(?<=[0-9])(?=([0-9]{3})+$)", ",", [global, {return, list}]).
+
+%% The timeline begins with the first call, also if the call began before the first event, and ends
+%% with the last event. Each time on it is a short number within these limits.
+labels_of_the_timeline(Config) ->
+    in_chromium(fun(Chromium) ->
+                        [labels(Config, Chromium, I) || I <- timelines()],
+                        one_event(Config, Chromium),
+                        short_times(Config, Chromium)
+                end).
+
+%% In failed.log, each call has one event, at its end. In nth.log, each call has two events.
+timelines() ->
+    Root = os:getenv("INVISO_ROOT", "."),
+    [{[filename:join([Root, "test/frozen/3", Log])], []} || Log <- ["failed.log", "nth.log"]].
+
+labels(Config, Chromium, {[Log], _} = Input) ->
+    {Span, Begin, Axis, Visible} = drawn(Config, Chromium, Input),
+    true = Begin < 0 orelse filename:basename(Log) =/= "failed.log",
+    [From, Width] = [ns(L) || L <- string:split(Visible, " + ")],
+    true = near(-Begin, -From) andalso near(Span - Begin, Width),
+    Times = [ns(L) || L <- Axis],
+    true = length(Times) >= 3,
+    Times = lists:usort(Times),
+    [] = [T || T <- Times, T < Begin orelse T > Span].
+
+%% If there is only one event, the timeline shows 100 ns.
+one_event(Config, Chromium) ->
+    {[Log], []} = lists:last(timelines()),
+    {_, Page} = page(Config, {[Log], []}),
+    #{<<"begin_ns">> := Begin} = data(Page),
+    To = lists:flatten(io_lib:format("~b.~9..0b", [Begin div 1000000000,
+                                                   Begin rem 1000000000 + 1])),
+    {0, 0, ["0 ns", "20 ns", "40 ns", "60 ns" | _], "0 ns + 100 ns"} =
+        drawn(Config, Chromium, {[Log], ["--to", To]}).
+
+%% The page shows each time as a short number, also if it is rounded up to the next unit.
+short_times(Config, Chromium) ->
+    {File, Page} = page(Config, hd(timelines())),
+    Times = [round(Sign * N * Unit)
+             || Unit <- [1, 1000, 1000000, 1000000000], Sign <- [1, -1],
+                N <- [1, 9.994, 9.996, 99.94, 99.96, 999, 999.4, 999.6]],
+    Show = io_lib:format("<script>document.documentElement.dataset.times = ~w.map(ns).join('|')"
+                         "</script>", [Times ++ [0]]),
+    ok = file:write_file(File, [Page, Show]),
+    Shown = texts("times", inviso_browser:dom(Config, Chromium, File)),
+    [true = near(abs(T), abs(ns(S))) andalso T * ns(S) >= 0
+     || {T, S} <- lists:zip(Times ++ [0], Shown)].
+
+%% Returns the texts that a script of a test has stored in the document.
+texts(Name, Dom) ->
+    {match, [Texts]} = re:run(Dom, ["data-", Name, "=\"([^\"]*)\""],
+                              [unicode, {capture, all_but_first, list}]),
+    string:split(Texts, "|", all).
+
+%% Returns the duration of a report, the time of its first call if that is negative, and the texts
+%% with times that a browser draws on the timeline: the labels of the axis, and the visible part of
+%% the time. A script before those of the page records the texts.
+drawn(Config, Chromium, Input) ->
+    {File, Page} = page(Config, Input),
+    #{<<"duration_ns">> := Span, <<"timeline">> := #{<<"slices">> := Slices}} = data(Page),
+    Record = <<"<script>{const c = CanvasRenderingContext2D.prototype, of = c.fillText, all = [];\n"
+               "c.fillText = function(text, ...at) {\n"
+               "all.push(text); document.documentElement.dataset.texts = all.join('|');\n"
+               "return of.call(this, text, ...at); }; }</script>\n">>,
+    [Head, Tail] = binary:split(Page, <<"<script id='data'">>),
+    ok = file:write_file(File, [Head, Record, "<script id='data'", Tail]),
+    Dom = inviso_browser:dom(Config, Chromium, File),
+    Times = [T || T <- texts("texts", Dom),
+                  re:run(T, " (ns|µs|ms|s)$", [unicode]) =/= nomatch],
+    %% The page may draw the timeline more than once.
+    {Axis, [Visible | _]} =
+        lists:splitwith(fun(T) -> string:find(T, " + ") =:= nomatch end, Times),
+    {Span, lists:min([0 | starts_of(Slices)]), Axis, Visible}.
+
+starts_of([_Lane, _Function, At, _Ns, _Kind | More]) -> [At | starts_of(More)];
+starts_of([]) -> [].
+
+%% Returns the ns of a time on the page: at most four digits, and a unit.
+ns(Text) ->
+    [Number, Unit] = string:split(Text, " "),
+    {match, _} = re:run(Number, "^-?([0-9]{1,4}|[0-9][.][0-9]{2}|[0-9]{2}[.][0-9])$"),
+    maps:get(Unit, #{"ns" => 1, "µs" => 1000, "ms" => 1000000, "s" => 1000000000})
+        * case string:find(Number, ".") of
+              nomatch -> list_to_integer(Number);
+              _ -> list_to_float(Number)
+          end.
