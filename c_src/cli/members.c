@@ -62,6 +62,20 @@ void inv_member_status(struct inv_member *m, struct inv_status *status)
 	memset(status, 0, sizeof(*status));
 }
 
+bool inv_members_other(const struct inv_members *ms, const struct inv_member *m,
+		       bool (*meets)(const struct inv_member *m))
+{
+	for (size_t i = 0; i < ms->n; i++)
+		if (&ms->v[i] != m && ms->v[i].at == m->at && meets(&ms->v[i]))
+			return true;
+	return false;
+}
+
+static bool is_lost(const struct inv_member *m)
+{
+	return inv_code_gone(m->code);
+}
+
 void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 		     const struct inv_err *err)
 {
@@ -77,7 +91,8 @@ void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 	 */
 	if (inv_code_gone(m->code))
 		m->at->state = INV_ATTACH_UP;
-	inv_screen_note_node(ms->cluster->screen, m->name, err->text);
+	if (!inv_members_other(ms, m, is_lost))
+		inv_screen_note_node(ms->cluster->screen, m->name, err->text);
 }
 
 bool inv_code_gone(int code)

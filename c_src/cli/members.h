@@ -107,12 +107,16 @@ void inv_members_put_target(const struct inv_members *ms, size_t i,
 			    struct inv_buf *out);
 /* Moves status to the member. */
 void inv_member_status(struct inv_member *m, struct inv_status *status);
-/* Marks the member as lost, and reports the reason. */
+/* Marks the member as lost. Reports the reason, unless another session on this
+ * node was lost before. */
 void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 		     const struct inv_err *err);
 /* Returns true if code means that the connection is lost or the node does not
  * answer. */
 bool inv_code_gone(int code);
+/* Returns true if another member on the same node meets the condition. */
+bool inv_members_other(const struct inv_members *ms, const struct inv_member *m,
+		       bool (*meets)(const struct inv_member *m));
 /* Call this if the member's session has failed. Copies the error from the
  * status to the member. Does nothing if the member already has an error. */
 void inv_member_fail(struct inv_member *m);

@@ -217,16 +217,26 @@ static bool want_log(struct inv_watch *w, struct inv_member *m)
 	return w->wants && !m->eof && !w->discard && w->wants(w->arg, m);
 }
 
+static bool is_silent(const struct inv_member *m)
+{
+	return m->silent;
+}
+
+static void silent(struct inv_watch *w, struct inv_member *m)
+{
+	if (!inv_members_other(w->ms, m, is_silent))
+		inv_screen_note(w->ms->cluster->screen, "%s: no answer for 2 s",
+				m->name);
+	m->silent = true;
+}
+
 static void ask(struct inv_watch *w, struct inv_member *m, int64_t now)
 {
 	int ms = inv_cluster_ms(w->ms->cluster);
 
 	if (inv_ask_open(&m->ask)) {
-		if (!m->silent && now - m->asked_ms >= SILENT_MS) {
-			m->silent = true;
-			inv_screen_note(w->ms->cluster->screen,
-					"%s: no answer for 2 s", m->name);
-		}
+		if (!m->silent && now - m->asked_ms >= SILENT_MS)
+			silent(w, m);
 		return;
 	}
 	if (want_log(w, m)) {

@@ -138,6 +138,8 @@ static int start_gauges(struct inv_top_run *r)
 		if (rc)
 			inv_screen_note_node(r->cluster.screen, r->names[i],
 					     err.text);
+		if (inv_code_gone(rc))
+			r->timed.v[i].there = r->counted.v[i].there = false;
 		if (rc && !status)
 			status = inv_exit_of(rc);
 	}

@@ -7,7 +7,7 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1, end_per_testcase/2]).
 -export([nodes_and_processes/1, functions/1, messages/1, for_people/1, many_processes/1,
-         a_node_is_lost/1, usage/1, the_command_is_killed/1,
+         a_node_is_silent/1, a_node_is_lost/1, usage/1, the_command_is_killed/1,
          screen/1, trace_of_a_row/1, signals/1, no_terminal/1]).
 
 -import(inviso_command_lib, [run/2, start/3, wait/2, signal/2, until/1, until_tracing/3,
@@ -22,7 +22,7 @@
 all() ->
     [nodes_and_processes, functions, messages, for_people, many_processes,
      the_command_is_killed, usage, screen, trace_of_a_row, signals, no_terminal,
-     a_node_is_lost].
+     a_node_is_silent, a_node_is_lost].
 
 suite() -> [{timetrap, {seconds, 600}}].
 
@@ -235,11 +235,38 @@ the_command_is_killed(Config) ->
     _ = wait(Cmd, 60000),
     _ = [[] = left(F, N) || {F, N} <- lists:zip(Before, Nodes)].
 
+%% Each node has two sessions and a gauge. A node that does not answer is reported once, and once
+%% more when the command no longer waits for it.
+a_node_is_silent(Config) ->
+    [One, #{os_pid := OsPid} = Two] = ?config(nodes, Config),
+    Cmd = start(?config(opts, Config),
+                ["top", "-n", names(Config), "--once", "--for", "200s", "--timeout", "5s",
+                 "--messages", "inviso_top_work:pay/1"], 240000),
+    _ = [until_tracing(?config(opts, Config), name(N), Cmd) || N <- [One, Two]],
+    ok = signal(OsPid, "STOP"),
+    try
+        until(fun() -> binary:match(inviso_command_lib:err(Cmd), <<"no longer waits">>) =/= nomatch
+              end),
+        ok = signal(Cmd, "INT"),
+        #{status := 3, err := Err} = wait(Cmd, 120000),
+        ["no answer for 2 s", Last] = notes_of(Two, Err),
+        true = has(Last, "no longer waits")
+    after
+        ok = signal(OsPid, "CONT")
+    end.
+
+%% Returns the notes about a node.
+notes_of(Node, Err) ->
+    Prefix = "inviso top: " ++ name(Node) ++ ": ",
+    [string:prefix(L, Prefix) || L <- string:split(unicode:characters_to_list(Err), "\n", all),
+                                 string:prefix(L, Prefix) =/= nomatch].
+
+%% A node with two sessions is reported once.
 a_node_is_lost(Config) ->
     [_, #{os_pid := OsPid} = Two] = ?config(nodes, Config),
     Cmd = start(?config(opts, Config),
                 ["top", "-n", names(Config), "--once", "--json", "--for", "200s",
-                 "inviso_top_work:pay/1"], 240000),
+                 "--messages", "inviso_top_work:pay/1"], 240000),
     _ = [until_tracing(?config(opts, Config), name(N), Cmd)
          || N <- ?config(nodes, Config)],
     ok = signal(OsPid, "KILL"),
@@ -247,7 +274,8 @@ a_node_is_lost(Config) ->
                                 list_to_binary(name(Two))) =/= nomatch
           end),
     ok = signal(Cmd, "INT"),
-    #{status := 3, out := Out} = wait(Cmd, 120000),
+    #{status := 3, out := Out, err := Err} = wait(Cmd, 120000),
+    [_] = notes_of(Two, Err),
     Objects = of_type(<<"node">>, json(Out)),
     [#{<<"node">> := Lost}] = [O || #{<<"error">> := _} = O <- Objects],
     Lost = binary(Two),
