@@ -42,7 +42,9 @@ struct inv_screen {
 	bool status_new;
 	bool closing;
 	int broken; /* errno of a failed write to standard output; 0: none */
-	/* fields for inv_screen_divert, used only by the caller's thread */
+	/* fields for inv_screen_limit (0: no limit) and inv_screen_divert, used
+	 * only by the caller's thread */
+	int limit_ms;
 	void (*divert)(void *arg, const char *note);
 	void *divert_arg;
 	struct inv_buf kept;
@@ -273,17 +275,28 @@ bool inv_screen_close(struct inv_screen *s)
 	if (!s)
 		return true;
 	inv_screen_status(s, "");
+	if (s->limit_ms && !inv_screen_drain(s, s->limit_ms)) {
+		/* The thread is in write(), and uses s until the process
+		 * ends. */
+		pthread_detach(s->thread);
+		return true;
+	}
 	pthread_mutex_lock(&s->lock);
 	s->closing = true;
 	pthread_cond_signal(&s->more);
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->thread, NULL);
-	good = !s->broken || s->broken == EPIPE;
+	good = !s->broken || s->broken == EPIPE || s->limit_ms;
 	if (!good)
 		fprintf(stderr, "%s: standard output: %s\n", s->program,
 			strerror(s->broken)); /* NOLINT: one thread again */
 	release(s);
 	return good;
+}
+
+void inv_screen_limit(struct inv_screen *s, int ms)
+{
+	s->limit_ms = ms;
 }
 
 int inv_screen_fd(const struct inv_screen *s)
@@ -422,11 +435,21 @@ static bool is_writing(struct inv_screen *s)
 	return busy;
 }
 
+bool inv_screen_drain(struct inv_screen *s, int ms)
+{
+	int64_t until = inv_mono_ms() + ms;
+
+	while (is_writing(s)) {
+		if (inv_mono_ms() >= until)
+			return false;
+		inv_sleep_ms(1);
+	}
+	return true;
+}
+
 void inv_screen_divert(struct inv_screen *s,
 		       void (*to)(void *arg, const char *note), void *arg)
 {
-	int64_t until = inv_mono_ms() + DIVERT_MS;
-
 	s->divert = to;
 	s->divert_arg = arg;
 	if (!to) {
@@ -434,8 +457,7 @@ void inv_screen_divert(struct inv_screen *s,
 		return;
 	}
 	inv_screen_status(s, "");
-	while (is_writing(s) && inv_mono_ms() < until)
-		inv_sleep_ms(1);
+	(void)inv_screen_drain(s, DIVERT_MS);
 }
 
 const char *inv_screen_without(const char *text, const char *node)

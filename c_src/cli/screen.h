@@ -35,6 +35,16 @@ int inv_screen_open(struct inv_screen **out, const char *program,
  * the reason unless the reader closed the pipe.
  */
 bool inv_screen_close(struct inv_screen *s);
+/*
+ * For a command that draws on the terminal: inv_screen_close waits at most ms,
+ * because a terminal that takes no output must not keep the command from
+ * ending. The remaining output is dropped, and errors are not reported.
+ */
+void inv_screen_limit(struct inv_screen *s, int ms);
+
+/* Waits until all output is written, for at most ms. Returns false if some
+ * output still waits. */
+bool inv_screen_drain(struct inv_screen *s, int ms);
 
 /*
  * Returns a descriptor for poll, readable when the result of inv_screen_room or

@@ -12,6 +12,8 @@
 
 #define FLUSH_MS 50
 #define STATUS_MS 500
+/* How long the command waits at its end for a terminal that takes no output. */
+#define LAST_MS 2000
 /* How many processes a node reports, for each sort order. */
 #define ROWS 60
 
@@ -374,7 +376,7 @@ static int64_t turn(void *arg)
 	int64_t now = inv_mono_ms();
 	int64_t next = ask_gauges(r, now), other;
 
-	if (r->watch.interrupted)
+	if (r->watch.interrupted || (!r->once && r->watch.broken))
 		r->leaving = true;
 	other = r->once ? turn_once(r, now) : turn_screen(r, now);
 	next = other < next ? other : next;
@@ -487,6 +489,8 @@ int inv_top_run(struct inv_top_run *r)
 	if (status)
 		return status;
 	r->child_fd = -1;
+	if (!r->once)
+		inv_screen_limit(r->cluster.screen, LAST_MS);
 	status = run(r);
 	if (r->times.feeds.ms)
 		inv_collect_release(&r->times);

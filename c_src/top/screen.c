@@ -209,7 +209,7 @@ static int open_terminal(struct inv_top_run *r)
 {
 	struct inv_err err = { 0 };
 
-	if (inv_terminal_open(&err)) {
+	if (inv_terminal_open(r->cluster.screen, &err)) {
 		inv_screen_divert(r->cluster.screen, NULL, NULL);
 		inv_screen_note(r->cluster.screen, "%s", err.text);
 		return INV_EXIT_USAGE;
@@ -275,6 +275,9 @@ static void turn_end(struct inv_top_run *r)
 
 void inv__top_screen_turn(struct inv_top_run *r)
 {
+	static const char returns[] =
+		"\n-- press Enter to return to inviso top ";
+
 	switch (r->showing) {
 	case INV_TOP_SHOWS_SCREEN:
 		turn_screen(r);
@@ -282,8 +285,8 @@ void inv__top_screen_turn(struct inv_top_run *r)
 	case INV_TOP_SHOWS_TRACE:
 		if (inv__top_trace_ended(r)) {
 			inv__top_trace_end(r);
-			printf("\n-- press Enter to return to inviso top ");
-			fflush(stdout);
+			inv_screen_out(r->cluster.screen, returns,
+				       sizeof(returns) - 1);
 			r->showing = INV_TOP_SHOWS_END;
 		}
 		break;

@@ -5,19 +5,26 @@
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <termios.h>
 #include <unistd.h>
 
 /* How long ncurses waits for the rest of a key's sequence. */
 #define ESCAPE_MS 25
+/* How long the terminal may take to take the last output. */
+#define CLOSE_MS 500
 
 static SCREEN *screen;
+/* ncurses writes to this file, which is in memory. */
+static FILE *drawn;
+static struct inv_screen *out;
+static struct termios modes; /* before inv_terminal_open */
 static int resized = -1;
 static struct sigaction before;
 
@@ -71,25 +78,87 @@ static void colours(void)
 	init_pair(INV_LOOK_WARN, COLOR_RED, -1);
 }
 
-int inv_terminal_open(struct inv_err *err)
+/* Gives the screen's thread what ncurses has written. */
+static void give(void)
 {
-	int rc = listen_to_sizes(err);
+	struct inv_buf b = { 0 };
+	int fd = fileno(drawn);
+	off_t len = lseek(fd, 0, SEEK_CUR);
+	uint8_t *p = len > 0 ? inv_buf_reserve(&b, (size_t)len) : NULL;
 
-	if (rc)
-		return rc;
+	if (p && pread(fd, p, (size_t)len, 0) == len)
+		b.len = (size_t)len;
+	(void)lseek(fd, 0, SEEK_SET);
+	inv_screen_put(out, &b);
+}
+
+static void close_drawn(void)
+{
+	if (drawn)
+		fclose(drawn);
+	drawn = NULL;
+	deaf();
+}
+
+/* Opens `drawn' as a second descriptor of the terminal. */
+static int open_drawn(struct inv_err *err)
+{
+	int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	int rc;
+
+	drawn = fd < 0 ? NULL : fdopen(fd, "w");
+	if (drawn && !tcgetattr(fd, &modes))
+		return 0;
+	rc = inv_err_sys(err, errno, "the terminal");
+	if (fd >= 0 && !drawn)
+		close(fd);
+	return rc;
+}
+
+/* Puts a file in memory in the place of the terminal. */
+static int redirect(struct inv_err *err)
+{
+	int fd = memfd_create("inviso_top", MFD_CLOEXEC);
+	int rc = 0;
+
+	if (fd < 0 || dup3(fd, fileno(drawn), O_CLOEXEC) < 0)
+		rc = inv_err_sys(err, errno, "a file in memory");
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* ncurses sets the modes of the terminal. Then it draws into memory. */
+static int begin(struct inv_err *err)
+{
 	set_escdelay(ESCAPE_MS);
-	screen = newterm(NULL, stdout, stdin);
-	if (!screen) {
-		deaf();
+	screen = newterm(NULL, drawn, stdin);
+	if (!screen)
 		return inv_err_set(err, INV_EINVAL,
 				   "the terminal is not known to ncurses: set "
 				   "TERM, or use --once");
-	}
 	set_term(screen);
 	/* Ctrl-C, Ctrl-Z and Ctrl-S are keys here. */
 	raw();
 	noecho();
 	nonl();
+	return redirect(err);
+}
+
+int inv_terminal_open(struct inv_screen *to, struct inv_err *err)
+{
+	int rc = listen_to_sizes(err);
+
+	out = to;
+	if (!rc)
+		rc = open_drawn(err);
+	if (!rc)
+		rc = begin(err);
+	if (rc) {
+		inv_terminal_close();
+		close_drawn();
+		return rc;
+	}
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	leaveok(stdscr, TRUE);
@@ -103,9 +172,13 @@ void inv_terminal_close(void)
 	if (!screen)
 		return;
 	endwin();
+	give();
+	(void)inv_screen_drain(out, CLOSE_MS);
+	/* endwin has tried this with the file in memory. */
+	(void)tcsetattr(STDOUT_FILENO, TCSANOW, &modes);
 	delscreen(screen);
 	screen = NULL;
-	deaf();
+	close_drawn();
 }
 
 void inv_terminal_size(unsigned *rows, unsigned *columns)
@@ -125,9 +198,7 @@ void inv_terminal_size(unsigned *rows, unsigned *columns)
 
 bool inv_terminal_takes(void)
 {
-	struct pollfd pfd = { .fd = STDOUT_FILENO, .events = POLLOUT };
-
-	return poll(&pfd, 1, 0) == 1 && pfd.revents == POLLOUT;
+	return inv_screen_drain(out, 0);
 }
 
 static void set_look(uint8_t look)
@@ -162,6 +233,7 @@ void inv_terminal_show(const struct inv_grid *g)
 	}
 	attr_set(A_NORMAL, 0, NULL);
 	refresh();
+	give();
 }
 
 static int special(int key)

@@ -5,13 +5,14 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "cli/screen.h"
 #include "top/grid.h"
 
 /*
  * The terminal: shows a grid, and reads keys. Only the terminal of standard
  * input and output is used, because ncurses draws on one terminal at a time.
  *
- *	if (!inv_terminal_open(&err))
+ *	if (!inv_terminal_open(screen, &err))
  *		... poll standard input and inv_terminal_resized() ...
  *		... inv_terminal_show(&grid), inv_terminal_key() ...
  *	inv_terminal_close();
@@ -33,7 +34,9 @@ enum inv_key {
 	INV_KEY_REDRAW,
 };
 
-int inv_terminal_open(struct inv_err *err);
+/* Everything is written by the screen's thread, so that a terminal that takes no
+ * output never blocks the caller. */
+int inv_terminal_open(struct inv_screen *to, struct inv_err *err);
 void inv_terminal_close(void);
 
 /* inv_terminal_resized returns a descriptor for poll, which is readable when
@@ -42,8 +45,8 @@ void inv_terminal_close(void);
 int inv_terminal_resized(void);
 void inv_terminal_size(unsigned *rows, unsigned *columns);
 
-/* Returns true if the terminal takes output now. While it does not, for example
- * after Ctrl-S in a multiplexer, showing a grid would block. */
+/* Returns true if the terminal has taken all output, so that a grid can be
+ * shown. It does not take output after Ctrl-S in a multiplexer, for example. */
 bool inv_terminal_takes(void);
 void inv_terminal_show(const struct inv_grid *g);
 

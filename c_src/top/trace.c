@@ -18,6 +18,8 @@
 
 /* How long a trace may take to end after the request to end. */
 #define END_MS 5000
+/* How long the terminal may take to take the title. */
+#define TITLE_MS 500
 
 /* Appends the arguments of a shell command that traces the row. */
 static void put_command(const struct inv_top_run *r,
@@ -83,11 +85,13 @@ static void failed(struct inv_top_run *r, const char *what)
 static void start(struct inv_top_run *r, const char *command,
 		  const char *program)
 {
+	struct inv_buf title = { 0 };
 	pid_t parent = getpid();
 
 	inv_terminal_close();
-	printf("$ inviso %s\n", command);
-	fflush(stdout);
+	inv_buf_printf(&title, "$ inviso %s\n", command);
+	inv_screen_put(r->cluster.screen, &title);
+	(void)inv_screen_drain(r->cluster.screen, TITLE_MS);
 	r->child = fork();
 	if (!r->child)
 		execute(r, command, program, parent);

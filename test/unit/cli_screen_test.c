@@ -150,6 +150,27 @@ static void a_slow_reader_does_not_block_the_caller(void **state)
 	assert_int_equal(run(play_held, false), 0);
 }
 
+/* No process reads the pipe, so the thread blocks in write(). */
+static int play_limited(struct inv_screen *s)
+{
+	static char bytes[1000000];
+
+	if (!inv_screen_drain(s, 0))
+		return 1;
+	inv_screen_limit(s, 100);
+	inv_screen_out(s, bytes, sizeof(bytes));
+	inv_screen_note(s, "is dropped");
+	if (inv_screen_drain(s, 50))
+		return 2;
+	return inv_screen_close(s) ? 0 : 3;
+}
+
+static void a_limited_screen_closes_although_its_output_blocks(void **state)
+{
+	(void)state;
+	assert_int_equal(run(play_limited, false), 0);
+}
+
 static int play_broken(struct inv_screen *s)
 {
 	int sys = 0;
@@ -204,6 +225,8 @@ int main(void)
 			the_status_line_makes_room_for_output_and_comes_back),
 		cmocka_unit_test(without_a_status_line_there_is_none),
 		cmocka_unit_test(a_slow_reader_does_not_block_the_caller),
+		cmocka_unit_test(
+			a_limited_screen_closes_although_its_output_blocks),
 		cmocka_unit_test(a_closed_output_is_noticed),
 		cmocka_unit_test(an_output_error_is_reported),
 		cmocka_unit_test(text_is_cut_at_a_character),
