@@ -242,7 +242,9 @@ slow_calls_are_readable(Config) ->
     match = re:run(Merged, "> \\(rabbit_[a-z_]+:[a-z_]+/[0-9]\\) call rabbit_",
                    [{capture, none}]),
     Shown = durations(Out),
-    true = length(Shown) > 2 * N,
+    %% Each message makes at least eight such calls that take 1 us or longer. A lost event may be a
+    %% call that is not shown.
+    true = length(Shown) + Lost > 2 * N,
     true = Shown =:= durations(Merged),
     #{ended := Ended} = inviso_formats:agree(Config, [filename:join(maps:get(cwd, Cmd), "s.log")],
                                              []),
