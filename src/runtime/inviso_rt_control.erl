@@ -68,15 +68,32 @@ attach(Pid, Tag, #control{timer = Timer} = Control) ->
 %% returns the previous tag. A control component that is already attached may adopt
 %% the runtime component again. This is needed if the control component has noticed
 %% that the connection was lost, and the runtime component has not.
+%% Another control component may adopt it if the attached one has ended, even if its
+%% 'DOWN' has not arrived.
 -spec adopt(pid(), term(), any | if_ref, control()) ->
           {ok, term(), control()}
         | {error, refused | {wrong_reference, term()}}.
-adopt(Pid, _Tag, _Condition, #control{controller = {Other, _}}) when Other =/= Pid ->
-    {error, refused};
+adopt(Pid, Tag, Condition, #control{controller = {Other, Ref}} = Control)
+  when Other =/= Pid ->
+    case is_ending(Other) andalso not is_needed(Control)
+        andalso adopt(Pid, Tag, Condition, Control#control{controller = alone}) of
+        false ->
+            {error, refused};
+        {ok, _, _} = Ok ->
+            true = demonitor(Ref, [flush]),
+            Ok;
+        {error, _} = E ->
+            E
+    end;
 adopt(_Pid, Tag, if_ref, #control{tag = Old}) when Tag =/= Old ->
     {error, {wrong_reference, Old}};
 adopt(Pid, Tag, _Condition, #control{tag = Old} = Control) ->
     {ok, Old, attach(Pid, Tag, Control)}.
+
+%% Returns true if a process on this node has ended or is ending. Its 'DOWN' may not
+%% have arrived yet.
+is_ending(Pid) ->
+    node(Pid) =:= node() andalso not is_process_alive(Pid).
 
 %% @doc Handles a message, if it is about the control component. The message may be
 %% the result of {@link inviso_rt_auto:find_control/1}. If it contains the pid of a

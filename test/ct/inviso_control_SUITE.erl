@@ -29,6 +29,7 @@
          what_cannot_be_counted/1, what_the_engine_cannot_do_is_refused/1,
          labels_that_crash_a_vm_are_refused/1,
          a_system_without_distribution/1,
+         a_control_component_that_is_ending/1,
          overload_check_by_time/1,
          overload_check_by_message_and_exit/1,
          overload_init_and_remove/1,
@@ -66,6 +67,7 @@ all() ->
      what_the_engine_cannot_do_is_refused,
      labels_that_crash_a_vm_are_refused,
      a_system_without_distribution,
+     a_control_component_that_is_ending,
      overload_check_by_time,
      overload_check_by_message_and_exit,
      overload_init_and_remove,
@@ -73,7 +75,8 @@ all() ->
      overload_callbacks_that_crash,
      overload_callbacks_that_hang].
 
-init_per_testcase(a_system_without_distribution = Case, Config) ->
+init_per_testcase(Case, Config) when Case =:= a_system_without_distribution;
+                                     Case =:= a_control_component_that_is_ending ->
     N = inviso_test_lib:start_alone(dir(Case, Config)),
     [{nodes, [N]} | Config];
 init_per_testcase(Case, Config) ->
@@ -825,6 +828,31 @@ a_system_without_distribution(Config) ->
     ok = inviso(N, stop_all, []),
     [{connected, local_runtime, {tag, {new, running}}},
      {state_change, local_runtime, {tracing, running}} | _] = events(N, Sub).
+
+%% A process that ends loses its name before the processes that monitor it get 'DOWN', and the time
+%% between grows with the number of monitors. In this time, too, a new control component may adopt
+%% the runtime component.
+a_control_component_that_is_ending(Config) ->
+    [N] = ?config(nodes, Config),
+    {ok, C} = inviso(N, start, []),
+    _ = inviso_test_lib:spawn_call(N, erl_eval, exprs, expressions(
+          "_ = [monitor(process, C) || _ <- lists:seq(1, 500000)],"
+          "register(monitors, self()), timer:sleep(infinity).", C)),
+    wait_until(fun() -> call(N, erlang, whereis, [monitors]) =/= undefined end),
+    {ok, new} = inviso(N, add_node, [tag, [{dependency, infinity}]]),
+    {value, Results, _} = call(N, erl_eval, exprs, expressions(
+          "true = exit(C, kill),"
+          "W = fun W() -> whereis(inviso_c) =:= undefined orelse W() end, true = W(),"
+          "{ok, _} = inviso:start(),"
+          "[inviso:add_node_if_ref(other), inviso:add_node(other)].", C)),
+    [{error, {wrong_reference, tag}}, {ok, {adopted, new, running, tag}}] = Results,
+    ok = inviso(N, stop_all, []).
+
+%% Returns the arguments of erl_eval:exprs/2.
+expressions(Text, C) ->
+    {ok, Tokens, _} = erl_scan:string(Text),
+    {ok, Exprs} = erl_parse:parse_exprs(Tokens),
+    [Exprs, [{'C', C}]].
 
 %% --- overload ---------------------------------------------------------------
 
