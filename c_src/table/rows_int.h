@@ -16,8 +16,8 @@ struct inv_span {
 struct inv_seen {
 	const struct inv_item *it;
 	uint64_t id;
-	uint32_t process; /* number of the process in inv_cast; 0: none */
-	uint32_t peer;	  /* number of the event's other process, such as the
+	uint32_t process;  /* number of the process in inv_cast; 0: none */
+	uint32_t peer;	   /* number of the event's other process, such as the
 			     receiver of a message; 0: none */
 	uint32_t function; /* number of the function in inv_cast; 0: none */
 	struct inv_span payload;
