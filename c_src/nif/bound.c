@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nif/bound.h"
+#include "nif/bound_count.h"
 
-#include "base/likely.h"
 #include "nif/atoms.h"
 #include "nif/functions.h"
-#include "nif/small.h"
 #include "nif/thread.h"
 #include "nif/tracer.h"
 #include "vm/open_calls.h"
@@ -22,25 +20,6 @@ static void leave_out(struct inv_slot *slot)
 
 /* --- callbacks --------------------------------------------------------------- */
 
-/* Reads {M, F, Arguments} or {M, F, Arity}, the content of a call or of its
- * end. */
-static inline bool get_called(ErlNifEnv *env, ERL_NIF_TERM term,
-			      struct inv_called *f, ERL_NIF_TERM *args)
-{
-	const ERL_NIF_TERM *e;
-	unsigned arity;
-	int n;
-
-	if (!enif_get_tuple(env, term, &n, &e) || n != 3 ||
-	    (!inv_small_get(e[2], &arity) &&
-	     !enif_get_list_length(env, e[2], &arity) &&
-	     !enif_get_uint(env, e[2], &arity)))
-		return false;
-	*f = (struct inv_called){ e[0], e[1], arity };
-	*args = e[2];
-	return true;
-}
-
 /* Returns true if the event's value is a mark, {'$inviso_ends', V}, and sets
  * *value to V. */
 static bool is_marked(const struct inv_tracer_event *te, ERL_NIF_TERM *value)
@@ -48,8 +27,8 @@ static bool is_marked(const struct inv_tracer_event *te, ERL_NIF_TERM *value)
 	const ERL_NIF_TERM *e;
 	int n;
 
-	if (te->value == 0 || !enif_get_tuple(te->env, te->value, &n, &e) ||
-	    n != 2 || e[0] != inv_am_inviso_ends)
+	if (!enif_get_tuple(te->env, te->value, &n, &e) || n != 2 ||
+	    e[0] != inv_am_inviso_ends)
 		return false;
 	*value = e[1];
 	return true;
@@ -67,56 +46,27 @@ static bool unmark(const struct inv_tracer_event **event,
 	return value != inv_am_false;
 }
 
-static enum inv_bound begin(struct inv_tracer *t, struct inv_open_calls *o,
-			    struct inv_open_function *f,
-			    const struct inv_tracer_event **event,
-			    struct inv_tracer_event *plain)
+enum inv_bound inv_bound_begin_valued(struct inv_tracer *t,
+				      struct inv_open_calls *o,
+				      uint32_t function,
+				      const struct inv_tracer_event **event,
+				      struct inv_tracer_event *plain)
 {
-	enum inv_ends ends = inv_open_function_ends(f);
+	enum inv_ends ends =
+		inv_open_function_ends(inv_open_function_at(o, function));
 	enum inv_bound result = INV_BOUND_RECORD;
 	ERL_NIF_TERM value;
 	bool marked = is_marked(*event, &value);
 
-	if (marked || ends == INV_ENDS_ALL) {
-		result = inv_open_function_reported(f) ? INV_BOUND_BEGINS :
-							 INV_BOUND_RECORD;
-		if (inv_open_calls_begin(o, f, (*event)->tracee)) {
-			atomic_store(&inv_slot_of(t->handle)->holds, true);
-			result = INV_BOUND_HOLDS;
-		}
-	}
-	if (inv_unlikely(marked) && !unmark(event, plain, value))
+	if (marked || ends == INV_ENDS_ALL)
+		result = inv_bound_add(t, o, function, (*event)->tracee);
+	if (marked && !unmark(event, plain, value))
 		return INV_BOUND_LEAVE_OUT;
 	return result;
 }
 
-enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
-			       const struct inv_tracer_event **event,
-			       struct inv_tracer_event *plain,
-			       struct inv_bound_call *call)
+enum inv_bound inv_bound_left_out(struct inv_tracer *t)
 {
-	const struct inv_tracer_event *te = *event;
-	struct inv_open_calls *o = open_calls(t);
-	struct inv_open_function *f;
-	struct inv_called called;
-	ERL_NIF_TERM args;
-
-	if ((tag != INV_TAG_CALL && tag != INV_TAG_RETURN_FROM &&
-	     tag != INV_TAG_EXCEPTION_FROM) ||
-	    !get_called(te->env, te->content, &called, &args))
-		return INV_BOUND_RECORD;
-	f = inv_open_calls_find(o, &called);
-	if (!f)
-		return INV_BOUND_RECORD;
-	*call = (struct inv_bound_call){
-		.function = inv_open_function_number(o, f),
-		.arity = called.arity,
-		.args = args,
-	};
-	if (tag == INV_TAG_CALL)
-		return begin(t, o, f, event, plain);
-	if (inv_open_calls_end(o, f, te->tracee))
-		return INV_BOUND_ENDS;
 	leave_out(inv_slot_of(t->handle));
 	return INV_BOUND_LEAVE_OUT;
 }

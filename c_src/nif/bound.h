@@ -44,21 +44,6 @@ struct inv_bound_call {
 };
 
 /*
- * If the event is a call whose end the VM will report, or the end of such a
- * call, counts it in the table of open calls. Call this function in the thread
- * of the traced process. If the event has a mark, it is copied to *plain
- * without the mark, and *event then points to the copy. If the event's function
- * is in the table of open calls, sets *call; otherwise returns
- * INV_BOUND_RECORD, and does not change *call. For INV_TAG_CALL, *event must
- * have the fields that the VM passes in a map (nif/arrival.h); for other tags
- * these fields are not read.
- */
-enum inv_bound inv_bound_count(struct inv_tracer *t, enum inv_tag tag,
-			       const struct inv_tracer_event **event,
-			       struct inv_tracer_event *plain,
-			       struct inv_bound_call *call);
-
-/*
  * If a filter wants a call, the end of the call is recorded, too. After each
  * INV_BOUND_BEGINS or INV_BOUND_HOLDS, call inv_bound_want with the filter's
  * result for the call. inv_bound_wanted returns this result for the process's

@@ -355,8 +355,8 @@ static bool is_picked(const struct inv_tracer *t, uint32_t function,
 		return false;
 	if (rules == 0)
 		return true;
-	for (uint32_t i = 0; i < d->n_rules; i++)
-		if (rules >> i & 1 && picks(&d->rules[i], a, tag, ns))
+	for (; rules != 0; rules &= rules - 1)
+		if (picks(&d->rules[__builtin_ctz(rules)], a, tag, ns))
 			return true;
 	return false;
 }
@@ -588,8 +588,12 @@ ERL_NIF_TERM inv_decide_rules(ErlNifEnv *env, int argc,
 	if (!t)
 		return inv_am_closed;
 	if (t->decide && t->bound)
-		left = inv_functions_each(env, argv[1], argv[2], add_rules,
-					  &(struct ruled){ t->bound, rules });
+		/* is_picked() relies on it that each bit is a rule. */
+		left = (uint64_t)rules >> t->decide->n_rules ?
+			       -1 :
+			       inv_functions_each(
+				       env, argv[1], argv[2], add_rules,
+				       &(struct ruled){ t->bound, rules });
 	inv_tracer_release();
 	return left < 0 ? enif_make_badarg(env) : enif_make_int(env, left);
 }

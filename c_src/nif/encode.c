@@ -210,6 +210,17 @@ static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth);
 #define LEVEL __attribute__((noinline))
 #define INLINED static inline __attribute__((always_inline))
 
+/* Writes a term that is not a pointer as a kept term. At p must be space for
+ * KNOWN_MAX bytes. */
+static inline bool put_kept(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	if (inv_unlikely(term == nil)) {
+		*e->p++ = INV_T_NIL;
+		return true;
+	}
+	return inv_put_word(e, term);
+}
+
 /* Writes one term at p. `depth' containers are around it. */
 INLINED bool put_term(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 {
@@ -219,8 +230,7 @@ INLINED bool put_term(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 	    (size_t)(e->top - e->p) >= KNOWN_MAX) {
 		/* The term is not a pointer, so its word is the whole term. */
 		if (inv_unlikely(e->dict == NULL))
-			return term == nil ? inv_put_byte(e, INV_T_NIL) :
-					     inv_put_word(e, term);
+			return put_kept(e, term);
 		next = put_known(e->dict, e->p, term);
 		if (inv_likely(next != NULL)) {
 			e->p = next;
@@ -505,6 +515,7 @@ static bool put_by_type(struct inv_encoder *e, ERL_NIF_TERM term,
 static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 {
 	const ERL_NIF_TERM *elements;
+	ErlNifBinary bin;
 	ERL_NIF_TERM head;
 	ERL_NIF_TERM tail;
 	ErlNifSInt64 i;
@@ -515,6 +526,8 @@ static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 	case GUESS_TUPLE:
 		if (enif_get_tuple(e->env, term, &arity, &elements))
 			return put_tuple(e, elements, (uint32_t)arity, depth);
+		if (enif_inspect_binary(e->env, term, &bin))
+			return inv_scalar_binary(e, bin.data, bin.size);
 		break;
 	case GUESS_LIST:
 		if (enif_get_list_cell(e->env, term, &head, &tail))

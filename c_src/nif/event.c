@@ -7,7 +7,7 @@
 #include "nif/aggregate.h"
 #include "nif/arrival.h"
 #include "nif/atoms.h"
-#include "nif/bound.h"
+#include "nif/bound_count.h"
 #include "nif/encode.h"
 #include "nif/filter_check.h"
 #include "nif/record.h"
@@ -114,26 +114,23 @@ ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 	return enabled_slowly(env, argv);
 }
 
-static enum inv_outcome take(struct inv_tracer *t, struct inv_thread *thread,
-			     struct inv_arrival *a)
+/* `bounded' is true if the tracer has a table of open calls. */
+static inline enum inv_outcome record(struct inv_tracer *t,
+				      struct inv_thread *thread,
+				      struct inv_arrival *a, enum inv_tag tag,
+				      bool bounded)
 {
-	struct inv_recording ev = { .ts_kind = INV_TS_NONE };
-	struct inv_bound_call call = { .function = INV_BOUND_UNKNOWN };
+	struct inv_recording ev = {
+		.tag = tag,
+		.ts_kind = INV_TS_NONE,
+		.now = inv_arrival_time(a),
+		.of = inv_arrival_whole(a),
+	};
+	struct inv_bound_call call;
 	enum inv_bound bound = INV_BOUND_RECORD;
 	struct inv_tracer_event plain;
 	bool wanted = true;
-	bool bounded;
 
-	if (inv_unlikely(t->elsewhere))
-		return inv_aggregate(t, thread, a);
-	bounded = atomic_load_explicit(&t->open_calls, memory_order_relaxed) !=
-		  NULL;
-	ev.tag = inv_atoms_tag(a->te.tag);
-	if (inv_unlikely(t->decide != NULL) && bounded &&
-	    inv_verdict_on(ev.tag))
-		return inv_verdict(t, thread, a, ev.tag);
-	ev.now = inv_arrival_time(a);
-	ev.of = inv_arrival_whole(a);
 	if (inv_unlikely(ev.tag == INV_TAG_SEQ_TRACE)) {
 		if (!inv_starts_is_ours(&inv_slot_of(t->handle)->starts, ev.of))
 			return INV_TAKEN;
@@ -154,6 +151,22 @@ static enum inv_outcome take(struct inv_tracer *t, struct inv_thread *thread,
 	if (inv_is_wanted(t, thread, ev.of, ev.tag, bound, wanted))
 		inv_record(t, &t->lanes[thread->index], &ev);
 	return bound == INV_BOUND_HOLDS ? INV_HELD : INV_TAKEN;
+}
+
+static enum inv_outcome take(struct inv_tracer *t, struct inv_thread *thread,
+			     struct inv_arrival *a)
+{
+	enum inv_tag tag;
+	bool bounded;
+
+	if (inv_unlikely(t->elsewhere))
+		return inv_aggregate(t, thread, a);
+	bounded = atomic_load_explicit(&t->open_calls, memory_order_relaxed) !=
+		  NULL;
+	tag = inv_atoms_tag(a->te.tag);
+	if (inv_unlikely(t->decide != NULL) && bounded && inv_verdict_on(tag))
+		return inv_verdict(t, thread, a, tag);
+	return record(t, thread, a, tag, bounded);
 }
 
 /* Returns true if the handle is a start handle (nif/starts.h) of the slot's

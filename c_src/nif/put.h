@@ -77,12 +77,29 @@ static inline bool inv_put_int(struct inv_encoder *e, int64_t v)
 	return inv_put_code(e, INV_T_INT, inv_zigzag(v));
 }
 
+/* Copies n bytes. Most binaries are short, and for these a call of memcpy takes
+ * longer than the copying. */
+static inline void inv_put_copy(uint8_t *to, const uint8_t *from, uint32_t n)
+{
+	uint64_t first;
+	uint64_t last;
+
+	if (inv_unlikely(n < sizeof(first) || n > 2 * sizeof(first))) {
+		memcpy(to, from, n);
+		return;
+	}
+	memcpy(&first, from, sizeof(first));
+	memcpy(&last, from + n - sizeof(last), sizeof(last));
+	memcpy(to, &first, sizeof(first));
+	memcpy(to + n - sizeof(last), &last, sizeof(last));
+}
+
 static inline bool inv_put_bytes(struct inv_encoder *e, const uint8_t *bytes,
 				 uint32_t n)
 {
 	if (!inv_put_room(e, n))
 		return false;
-	memcpy(e->p, bytes, n);
+	inv_put_copy(e->p, bytes, n);
 	e->p += n;
 	return true;
 }
@@ -115,11 +132,13 @@ static inline bool inv_put_moved(struct inv_encoder *e, const uint8_t *from,
  * of a dictionary entry replaces the word, and usually takes one byte. */
 static inline bool inv_put_word(struct inv_encoder *e, uint64_t word)
 {
+	uint8_t *p = e->p;
+
 	if (!inv_put_room(e, 1 + sizeof(word)))
 		return false;
-	*e->p++ = INV_KEPT_WORD;
-	memcpy(e->p, &word, sizeof(word));
-	e->p += sizeof(word);
+	*p = INV_KEPT_WORD;
+	memcpy(p + 1, &word, sizeof(word));
+	e->p = p + 1 + sizeof(word);
 	e->limit += sizeof(word);
 	return true;
 }

@@ -6,7 +6,7 @@
 #include "abi/event.h"
 #include "base/likely.h"
 #include "nif/atoms.h"
-#include "nif/bound.h"
+#include "nif/bound_count.h"
 #include "nif/tally.h"
 #include "nif/tracer.h"
 #include "nif/value_key.h"

@@ -7,7 +7,7 @@
 #include "base/likely.h"
 #include "nif/arrival.h"
 #include "nif/atoms.h"
-#include "nif/bound.h"
+#include "nif/bound_count.h"
 #include "nif/open_keys.h"
 #include "nif/tally.h"
 #include "nif/thread.h"
@@ -342,7 +342,7 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 	};
 	enum inv_bound bound = INV_BOUND_RECORD;
 	struct inv_tracer_event plain;
-	struct inv_bound_call call = { .function = 0 };
+	struct inv_bound_call call;
 	enum inv_tag tag;
 
 	/* The caller has called inv_thread_enter. This load comes after the

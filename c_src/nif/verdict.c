@@ -2,7 +2,7 @@
 #include "nif/verdict.h"
 
 #include "base/likely.h"
-#include "nif/bound.h"
+#include "nif/bound_count.h"
 #include "nif/decide.h"
 #include "nif/encode.h"
 #include "nif/filter_check.h"
@@ -115,7 +115,7 @@ enum inv_outcome inv_verdict(struct inv_tracer *t, struct inv_thread *thread,
 		.ts_kind = INV_TS_NONE,
 		.now = inv_arrival_time(a),
 	};
-	struct inv_bound_call call = { .function = INV_BOUND_UNKNOWN };
+	struct inv_bound_call call;
 	struct inv_tracer_event plain;
 	enum inv_bound bound;
 	bool was_wanted;

@@ -170,9 +170,10 @@ bool inv_open_calls_stopped(const struct inv_open_calls *o, uint32_t *at,
 void inv_open_calls_release(struct inv_open_calls *o,
 			    const struct inv_called *f)
 {
-	struct inv_open_function *x = inv_open_calls_find(o, f);
+	uint32_t at = inv_open_calls_find(o, f);
+	struct inv_open_function *x = &o->functions.function[at % PLACES];
 
-	if (x && inv_open_function_state(x) == INV_OPEN_STOPPED)
+	if (at < PLACES && inv_open_function_state(x) == INV_OPEN_STOPPED)
 		atomic_store_explicit(&x->state, INV_OPEN_RELEASED,
 				      memory_order_release);
 }
@@ -274,14 +275,13 @@ static uint32_t choose(const struct process *p, uint32_t called)
 	return top->n >= p->others ? top->function : called;
 }
 
-bool inv_open_calls_begin(struct inv_open_calls *o, struct inv_open_function *f,
+bool inv_open_calls_begin(struct inv_open_calls *o, uint32_t function,
 			  uint64_t process)
 {
 	struct process *p = process_of(o, process);
-	uint32_t function = inv_open_function_number(o, f);
 	uint32_t holder;
 
-	if (inv_open_function_state(f) == INV_OPEN_RELEASED)
+	if (is_released(o, function))
 		return false;
 	if (p->id != process)
 		*p = (struct process){ .id = process };
@@ -297,14 +297,14 @@ bool inv_open_calls_begin(struct inv_open_calls *o, struct inv_open_function *f,
 	return true;
 }
 
-bool inv_open_calls_end(struct inv_open_calls *o, struct inv_open_function *f,
+bool inv_open_calls_end(struct inv_open_calls *o, uint32_t function,
 			uint64_t process)
 {
 	struct process *p = process_of(o, process);
 
-	if (p->id == process && inv_open_function_state(f) != INV_OPEN_RELEASED)
-		subtract(p, inv_open_function_number(o, f));
-	return inv_open_function_reported(f);
+	if (p->id == process && !is_released(o, function))
+		subtract(p, function);
+	return inv_open_function_reported(inv_open_function_at(o, function));
 }
 
 /* Returns how many calls of the process are open. */

@@ -82,35 +82,36 @@ void inv_open_calls_release(struct inv_open_calls *o,
 bool inv_open_calls_rule(struct inv_open_calls *o, const struct inv_called *f,
 			 uint32_t rules);
 
-/* Returns NULL if the table does not have the function. */
-static inline struct inv_open_function *inv_open_calls_find(
-	const struct inv_open_calls *o, const struct inv_called *f)
-{
-	return inv_open_functions_find(inv_open_calls_functions(o), f);
-}
-
-/* inv_open_function_number returns a function's number in the table, and
- * inv_open_function_at the function with this number. */
-static inline uint32_t inv_open_function_number(
-	const struct inv_open_calls *o, const struct inv_open_function *f)
-{
-	return (uint32_t)(f - inv_open_calls_functions(o)->function);
-}
-
+/* Returns the function with this number. The numbers are the indices of the
+ * entries of the table. */
 static inline const struct inv_open_function *inv_open_function_at(
 	const struct inv_open_calls *o, uint32_t number)
 {
 	return &inv_open_calls_functions(o)->function[number];
 }
 
+/* Returns the function's number, or INV_OPEN_CALLS_PLACES if the table does not
+ * have the function. */
+static inline uint32_t inv_open_calls_find(const struct inv_open_calls *o,
+					   const struct inv_called *f)
+{
+	uint32_t at = inv_open_functions_search(inv_open_calls_functions(o), f);
+
+	return at < INV_OPEN_CALLS_PLACES &&
+			       inv_open_function_used(
+				       inv_open_function_at(o, at)) ?
+		       at :
+		       INV_OPEN_CALLS_PLACES;
+}
+
 /* Counts a call that begins, and whose end the VM will report. Returns true if
  * the process has reached the limit and is held from now on. */
-bool inv_open_calls_begin(struct inv_open_calls *o, struct inv_open_function *f,
+bool inv_open_calls_begin(struct inv_open_calls *o, uint32_t function,
 			  uint64_t process);
 
 /* Counts the end of a call. Returns false if the end must not be recorded,
  * because the function is stopped or released. */
-bool inv_open_calls_end(struct inv_open_calls *o, struct inv_open_function *f,
+bool inv_open_calls_end(struct inv_open_calls *o, uint32_t function,
 			uint64_t process);
 
 /*

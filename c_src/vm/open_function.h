@@ -96,17 +96,6 @@ static inline bool inv_open_function_used(const struct inv_open_function *f)
 	return atomic_load_explicit(&f->module, memory_order_relaxed) != 0;
 }
 
-static inline struct inv_open_function *inv_open_functions_find(
-	const struct inv_open_functions *o, const struct inv_called *f)
-{
-	uint32_t at = inv_open_functions_search(o, f);
-
-	return at < INV_OPEN_CALLS_PLACES &&
-			       inv_open_function_used(&o->function[at]) ?
-		       (struct inv_open_function *)(uintptr_t)&o->function[at] :
-		       NULL;
-}
-
 static inline uint32_t inv_open_function_rules(
 	const struct inv_open_function *f)
 {
