@@ -92,7 +92,7 @@ merge_2(_Config) ->
                          {[{n, [{trace_log, x}]}], {trace_log, x}}]],
     %% A merge that fails leaves an existing file unchanged.
     Lines = lines("out.txt"),
-    %% The caller gets no message, even if it traps exits.
+    %% A merge leaves no message in the caller's mailbox, even if the caller traps exits.
     _ = process_flag(trap_exit, true),
     {ok, 2} = inviso_lfm:merge([Set], "out.txt"),
     {messages, []} = process_info(self(), messages).
@@ -298,7 +298,7 @@ losses_are_entries(_Config) ->
     N = node(),
     {ok, 2} = inviso_lfm:merge(Files, "out.txt").
 
-%% With several sets of one node the original Inviso hung.
+%% The original Inviso hung if the files had several sets of the same node.
 several_sets_of_one_node(_Config) ->
     P = self(),
     trace_file("a.log", [call(P, 1), call(P, 3)]),
@@ -315,7 +315,7 @@ several_sets_of_one_node(_Config) ->
 
 %% --- readers that users provide ----------------------------------------------
 
-%% A reader, as a user may provide one. Returns all entries with their times.
+%% A reader process such as a user may provide. It returns all entries with their times.
 read(Merger, [{trace_log, Entries}]) ->
     case Entries of
         [{Time, Term} | Rest] ->
@@ -388,7 +388,7 @@ readers_that_fail(_Config) ->
                          fun(_, _, _, _) -> {error, enough} end, Me),
     wait_until(fun() -> length(processes()) =< Before end).
 
-%% Tests init/2. The test plays the merger's part of the protocol.
+%% Tests inviso_lfm_tpfreader:init/2. The test sends the requests that the merger would send.
 tpfreader(_Config) ->
     P = self(),
     trace_file("a.log", [call(P, 1), call(P, 2)]),
@@ -432,7 +432,8 @@ wrap_sets_are_sorted(_Config) ->
     ["only"] = Sort(["only"]),
     ["x", "y"] = Sort(["x", "y"]),
     [{trace_log, ["a"]}] = Sort([{trace_log, ["a"]}]),
-    %% A merge reads the files of a wrap set in the order that this function returns.
+    %% A merge reads the files of a wrap set in the order that handle_logfile_sort_wrapset/1
+    %% returns.
     P = self(),
     trace_file("w2", [call(P, 1)]),
     trace_file("w0", [call(P, 2)]),
@@ -503,8 +504,8 @@ a_slow_function_holds_the_merger_back(_Config) ->
     ct:log("~b bytes waited at most", [Most]),
     true = Most > 0 andalso Most < 4000000.
 
-%% Returns how many bytes of entries are in the mailbox. The merger has time to send as many entries
-%% as its bound allows. If no entry has arrived, waits again.
+%% Returns how many bytes of entries are in the mailbox. First waits, so that the merger can send as
+%% many entries as its bound allows. If no entry has arrived, waits again.
 waiting(Times) ->
     timer:sleep(50),
     {messages, Messages} = process_info(self(), messages),

@@ -20,8 +20,8 @@
 -import(inviso_test_lib, [call/4, wait_until/1]).
 -import(inviso_remote_lib, [attach/1, ask/2, start/3, wait_state/2, leave/1]).
 
-%% These test cases call modules of inviso by name. Pushed code does not have
-%% these modules, because it is combined into one module.
+%% These test cases call modules of inviso by name. In pushed code these modules
+%% do not exist, because all modules are combined into one.
 -define(NEED_MODULES, [a_plan_is_hardly_seen_by_other_sessions,
                        slow_requests_are_logged]).
 
@@ -74,8 +74,8 @@ time_holds_while_arming_hangs(Config) ->
     [limit] = maps:keys(Lost),
     short_of_processes(Status),
     Times = times(Config, S, Status),
-    %% The bound is more than 1000 ms, because clock anchors convert times with
-    %% a small error.
+    %% The bound is 100 ms more than the time limit, because the times have a
+    %% small error: they are converted with clock anchors.
     Span = lists:max(Times) - lists:min(Times),
     ct:comment("~b events in ~b ms", [length(Times), Span div 1000000]),
     true = Span < 1100 * 1000000,
@@ -123,8 +123,8 @@ time_is_up_before_all_is_armed(Config) ->
     end,
     untraced(Node, Guard).
 
-%% Setting patterns in so many modules takes longer than the time limit. The
-%% test needs many modules, because all patterns of one module are set at once.
+%% It takes longer than the time limit to set patterns in 20 modules. The test
+%% needs many modules, because all patterns of one module are set at once.
 time_is_up_before_anything_is_traced(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
@@ -171,7 +171,7 @@ a_traced_process_among_many_is_found(Config) ->
                   " [call, {tracer, Other}]).", [{'Other', Other}]),
     Whose = pid_text(Node, call(Node, erlang, whereis, [last])),
     By = pid_text(Node, Other),
-    %% The name of a refused session may be in use for a moment longer.
+    %% After a session was refused, its name may stay in use for a moment.
     case {inviso_vm:has_sessions(), start(Node, Guard, more(#{ms => 60000}))} of
         {true, {ok, S, _}} ->
             ok = ask(S, remove);
@@ -188,9 +188,9 @@ a_traced_process_among_many_is_found(Config) ->
                                 []),
     gone = leave(Guard).
 
-%% Before a session sets anything, helper processes ask for each of thousands of processes whether
-%% another tool traces it. Another session that traces new processes gets events of the helpers, so
-%% there must be few helpers.
+%% Before a session sets anything, helper processes look at thousands of processes: does another
+%% tool trace the process? If another session traces new processes, it gets events of the helpers.
+%% So there must be few helpers.
 a_plan_is_hardly_seen_by_other_sessions(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
@@ -224,8 +224,8 @@ a_plan_is_hardly_seen_by_other_sessions(Config) ->
 pid_text(Node, Pid) ->
     call(Node, erlang, pid_to_list, [Pid]).
 
-%% If a request keeps the engine's server busy for a long time, the node's log gets one line. The
-%% reason is that all sessions on the node wait for this server.
+%% If a request keeps the engine's server busy for a long time, a line in the node's log says so,
+%% because all sessions on the node wait for this server.
 slow_requests_are_logged(Config) ->
     Node = ?config(node, Config),
     case inviso_vm:has_sessions() of
@@ -249,14 +249,14 @@ told_of(Node) ->
     [Line] = told(Log, Node, 20),
     match(Line, "trace sessions: a request took [1-9][0-9]{3,} ms: set "
           "flags of {process,existing}"),
-    %% A slow request that follows soon after a reported one is not reported.
+    %% A slow request is not reported if another one was reported shortly before.
     _ = [slow_request(Node) || _ <- [1, 2]],
     [Line] = slow_lines(Log, Node),
     Keeper ! stop,
     gone = leave(Guard).
 
-%% Makes slow requests until the log has a line. The server may complete a
-%% request before it is suspended, and then there is no line.
+%% Makes slow requests until the log has a line. If the server completes a request before
+%% slow_request/1 suspends the server, the request is not slow, and the log gets no line.
 told(Log, Node, Turns) ->
     slow_request(Node),
     case slow_lines(Log, Node) of
@@ -321,8 +321,8 @@ hung(Node, Guard, Limits, Turns) ->
         false when Turns > 1 ->
             resume(Node, Hanger),
             ok = ask(S, remove),
-            %% A new hanger acts as soon as `caller' has flags, so the old
-            %% session's flags must be cleared first.
+            %% The next hanger (see hanger/1) suspends the arming process as soon as `caller' has
+            %% flags. So the old session's flags must be cleared first.
             wait_until(fun() -> not is_traced(Node, caller) end),
             hung(Node, Guard, Limits, Turns - 1)
     end.
@@ -331,9 +331,9 @@ more(Limits) ->
     #{name => <<"hung">>, mode => record, procs => [<<"existing">>],
       limits => Limits}.
 
-%% Starts a process, the hanger, which suspends the arming process as soon as
-%% `caller' is traced. The hanger's dictionary then has the arming process's
-%% pid, or `ended' if the arming process has ended already.
+%% Starts a process, the hanger, which suspends the arming process as soon as `caller' is traced.
+%% Then the hanger's dictionary has the pid of the arming process. If this process has already
+%% ended, the dictionary has `ended' instead.
 hanger(Node) ->
     Text =
         "process_flag(priority, max),"

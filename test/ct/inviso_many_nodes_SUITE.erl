@@ -26,9 +26,9 @@
 -define(LIB, inviso_trace_lib).
 -define(PAGE, "docs/guide/18-many-nodes.md").
 -define(NODES, 100).
-%% How many events each node has in the run that the page shows.
+%% How many events each node has in the logs from which the results in ?PAGE were computed.
 -define(EVENTS, 1200).
-%% How many queries the page has at least.
+%% The least number of queries in ?PAGE.
 -define(QUERIES, 8).
 %% The columns whose numbers differ between runs.
 -define(VARIES, "(^|_)(ms|us|ts)$|^(pid|args|lost|gaps|events|times_median)$").
@@ -72,8 +72,9 @@ has(Config, Package) ->
 events(Default) ->
     list_to_integer(os:getenv("INVISO_EVENTS", integer_to_list(Default))).
 
-%% Runs the page's statements for one program, and compares their results with the page. Numbers are
-%% compared only if the logs have the same size as for the page.
+%% Runs the SQL statements of ?PAGE with one program (DuckDB or ClickHouse), and compares their
+%% results with the tables in ?PAGE. Numbers are compared only if the logs have as many events as
+%% the logs of ?PAGE had.
 queries(Engine, Size, Config) ->
     Examples = examples(),
     Dir = filename:join(?config(priv_dir, Config), "many-" ++ integer_to_list(Size)),
@@ -123,7 +124,7 @@ run(Dir, Words) ->
 %%---------------------------------------------------------------------------
 %% The logs
 
-%% Makes the logs of all nodes, and runs the page's commands in their directory.
+%% Makes the logs of all nodes, and runs the commands of ?PAGE in their directory.
 made(Dir, Size, Examples, Config) ->
     Logs = filename:join(Dir, "box"),
     Base = ?LIB:dir(Config),
@@ -145,7 +146,7 @@ made(Dir, Size, Examples, Config) ->
     inviso_test_lib:stop_node(Node),
     Tool = filename:join(filename:dirname(code:which(?MODULE)), "log_copies"),
     Last = ?NODES - 1,
-    %% Logs of the same node have different names.
+    %% Each node has this log twice, at two times of the day. So the second copy needs another name.
     {ok, _} = file:copy(filename:join(Base, "quiet.log"), filename:join(Base, "late.log")),
     _ = [{0, _} = ?LIB:command(Tool, [filename:join(Base, Name ++ ".log"), Logs
                                       | [integer_to_list(N) || N <- [From, To, at(Hour, Minute)]]])
@@ -162,7 +163,7 @@ made(Dir, Size, Examples, Config) ->
     _ = os:cmd("rm -rf " ++ Base),
     ok.
 
-%% Returns a time of the page in seconds since the Unix epoch.
+%% Returns a time of the day in ?PAGE, in seconds since the Unix epoch.
 at(Hour, Minute) ->
     Epoch = calendar:datetime_to_gregorian_seconds({{1970, 1, 1}, {0, 0, 0}}),
     calendar:datetime_to_gregorian_seconds({{2026, 11, 27}, {Hour, Minute, 0}}) - Epoch.
@@ -202,11 +203,11 @@ page() ->
     {ok, Text} = file:read_file(filename:join(root(), ?PAGE)),
     string:split(unicode:characters_to_list(Text), "\n", all).
 
-%% Returns the examples of the page: {console, Lines} or {sql, Program, Statement, Table}.
+%% Returns the examples in ?PAGE: {console, Lines} or {sql, Program, Statement, Table}.
 examples() ->
     steps(page(), none).
 
-%% Last is the table of the last query.
+%% Last is the table of the previous query.
 steps([], _Last) ->
     [];
 steps(["```" ++ Info | Rest], Last) ->
@@ -239,7 +240,7 @@ engine("") ->
 engine(" engine=" ++ Engine) when Engine =:= "duckdb"; Engine =:= "clickhouse" ->
     Engine.
 
-%% Returns the rows of a table that follows a block.
+%% Returns the rows of the table that follows a block of code.
 table_below(["", "|" ++ _ = Names, "|" ++ _ | Rest]) ->
     {Rows, Next} = lists:splitwith(fun(L) -> lists:prefix("|", L) end, Rest),
     {[cells(L) || L <- [Names | Rows]], Next};
@@ -250,8 +251,8 @@ cells(Line) ->
     [unicode:characters_to_binary(string:trim(C))
      || C <- string:split(string:trim(Line, both, "|"), "|", all)].
 
-%% Compares a result with the page. If Exact is false, the logs have another size than for the page,
-%% and numbers may differ.
+%% Compares a result with the table in ?PAGE. If Exact is false, the logs have more or fewer events
+%% than the logs of ?PAGE had, so numbers may differ.
 same([Names | Rows], [Names | Others], Exact) when length(Rows) =:= length(Others) ->
     lists:all(fun({Name, Cell, Other}) -> same(Name, Cell, Other, Exact) end,
               lists:append([lists:zip3(Names, Row, Other)

@@ -189,8 +189,8 @@ flags_of_the_process(Config) ->
         false -> {skip, "the VM may crash"}
     end.
 
-%% Returns specs with N variables, in maps, lists and tuples. The body of a spec uses all of the
-%% variables, or one of them.
+%% Returns specs with N variables, which are in maps, lists and tuples. The body of a spec uses all
+%% variables or only one.
 many(N) ->
     Vars = [list_to_atom("$" ++ integer_to_list(I)) || I <- lists:seq(1, N)],
     Values = lists:seq(1, N),
@@ -228,7 +228,7 @@ bad_calls() ->
      {set_tcw_fake, 1}, {current_stacktrace, 1, 2}, {current_stacktrace, a},
      {current_stacktrace, -1}, {tuple_size, 1}, {is_integer, 1, 2, 3}].
 
-%% Some errors show a term of each kind. Others are too long, and are cut.
+%% The texts of some errors contain a term of each kind. Other texts are too long, so they are cut.
 long_errors(Config) ->
     Terms = [1, -5, 1 bsl 80, 1.5, -0.0, a, 'A b', 'a@b', '', [], "text", "a\"b\nc",
              "\t\r", [1, 2], [a | b], <<>>, <<"bin">>, <<"q\"q">>, <<1, 2>>,
@@ -320,8 +320,8 @@ cases(N) ->
 %% VM's NIF interface does not provide these. So the NIF has no answer for some cases.
 random_specs_in_the_vm(_Config) ->
     N = cases(10000),
-    %% The cases are made one at a time. A million cases in the heap would make each garbage
-    %% collection long.
+    %% The test makes one case, and then the next. If a million cases were in the heap, each garbage
+    %% collection would take long.
     Skipped = lists:foldl(
                 fun(_, Sum) ->
                         Sum + in_the_vm(inviso_match_gen:'case'(?O:otp()))

@@ -13,7 +13,7 @@
             args = true :: boolean(),   % the spec may use '$_'
             pure = false :: boolean(),  % the expression must not be {message, _}
             body = false :: boolean(),
-            twice = true :: boolean()}).   % maps that the VM compiles twice are allowed
+            twice = true :: boolean()}).   % whether to use maps that the VM compiles twice
 
 %% @doc Returns random arguments and a random spec for an OTP release. The seed
 %% of `rand' determines them.
@@ -70,13 +70,13 @@ improper([H]) -> [H | '_'];
 improper([H | T]) -> [H | improper(T)].
 
 %% Returns a head that binds a variable to the whole list of arguments. Before OTP 27, the VM
-%% compiles some maps twice, and then the variable refers to a list that was freed. So such maps are
-%% not used.
+%% compiles some maps twice, and then the variable refers to a list that was freed. So a spec with
+%% this head must not have such maps.
 whole(G, Var) ->
     {Var, G#g{vars = [Var], twice = G#g.otp >= 27}}.
 
 %% Returns a head: a list of patterns, one for each argument. If the list is
-%% empty, the spec must not use '$_', because a VM then writes out of bounds.
+%% empty, the spec must not use '$_', because the VM would write out of bounds.
 pattern_list(G0, Args) ->
     lists:mapfoldl(fun(T, G) -> pattern(G, T) end, G0, Args).
 
@@ -148,8 +148,8 @@ is_type(G) ->
           [is_atom, is_float, is_integer, is_list, is_number, is_pid, is_port,
            is_reference, is_tuple, is_map, is_binary, is_function]).
 
-%% Picks a function from Old or New. Releases before OTP 26 do not know the functions in New, so
-%% their use is an error there. On these releases they are rarely picked.
+%% Picks a function from Old or New. The functions in New exist from OTP 26 on. On earlier releases
+%% their use is an error, so they are rarely picked there.
 known(#g{otp = Otp}, New, Old) ->
     case Otp >= 26 orelse one_in(30) of
         true -> pick(New ++ Old);
@@ -167,8 +167,8 @@ action(G, D) ->
         12 -> expr(G, D)
     end.
 
-%% Returns the call of a function of match specs that has an effect in a VM.
-%% erlang:match_spec_test/3 has no such effect, and its result for the call is known.
+%% Returns a call of a match spec function that changes or reads a traced process. In
+%% erlang:match_spec_test/3 the call changes nothing, and its result is known.
 effect(#g{otp = Otp} = G) ->
     case rand:uniform(13) of
         1 -> {get_tcw};

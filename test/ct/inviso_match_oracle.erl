@@ -13,8 +13,8 @@ open(Program) ->
 -spec close(port()) -> true.
 close(Port) -> port_close(Port).
 
-%% @doc Returns the program's answers to the cases, in the same order. A case is
-%% {Args, Spec}.
+%% @doc Returns the answers of ms_oracle to the cases, in the same order. A case
+%% is {Args, Spec}.
 -spec ask(port(), [{[term()], term()}]) -> [term()].
 ask(Port, Cases) ->
     [port_command(Port, term_to_binary(C)) || C <- Cases],
@@ -24,8 +24,8 @@ ask(Port, Cases) ->
      after 60000 -> exit({oracle_silent, C})
      end || C <- Cases].
 
-%% @doc Returns the result of erlang:match_spec_test/3 in the form of the
-%% program's answer.
+%% @doc Returns the result of erlang:match_spec_test/3 in the form in which
+%% ms_oracle answers.
 -spec vm({[term()], term()}) -> term().
 vm({Args, Spec}) ->
     case erlang:match_spec_test(Args, Spec, trace) of
@@ -34,14 +34,13 @@ vm({Args, Spec}) ->
         Other -> Other
     end.
 
-%% @doc Returns true if both answers are equal, or `skip' if the first answer
-%% says that the program cannot know the result.
+%% @doc Returns true if both answers are equal. If the first answer says that
+%% ms_oracle cannot know the result, returns `skip'.
 -spec same(term(), term()) -> boolean() | skip.
 same({cannot, _}, _) -> skip;
 same({ok, R, F}, {ok, R1, F1}) ->
-    %% Terms are compared as bytes, because =:= does not distinguish 0.0 and
-    %% -0.0. Also, =:= is false for the least small integer if trunc/1 has made
-    %% one of the two operands.
+    %% Terms are compared as bytes, because =:= does not distinguish 0.0 and -0.0. Also, if trunc/1
+    %% returns the least small integer, =:= says that it differs from this integer.
     Bytes = fun(T) -> term_to_binary(T, [deterministic]) end,
     F =:= F1 andalso Bytes(R) =:= Bytes(R1);
 same({error, A}, {error, B}) ->

@@ -10,7 +10,7 @@ load() ->
     Dir = filename:dirname(code:which(?MODULE)),
     erlang:load_nif(filename:join(Dir, ?MODULE_STRING), 0).
 
-%% @doc Returns {ok, Result, Flags}, error, or {cannot, Code}.
+%% @doc Runs the spec of a case in the NIF. Returns {ok, Result, Flags}, error, or {cannot, Code}.
 -spec ask({[term()], term()}) -> term().
 ask({Args, Spec}) ->
     test(inviso_match_oracle:otp(), node(), term_to_binary(Spec), Args).

@@ -34,7 +34,7 @@
          patterns_of_others/1,
          the_module_itself/1]).
 
-%% This function is called on the node.
+%% A test case calls this function on the traced node.
 -export([other_session/0]).
 
 -import(inviso_test_lib, [call/4, wait_until/1]).
@@ -145,8 +145,8 @@ tpm(Config) ->
      || Bad <- [[{['_', '_'], [{no_such_guard}], []}], [x], false, x]],
     run(N1, [self(), d]),
     wait_until(fun() -> length(told(N1)) =:= 3 end),
-    %% The forms of tpm that take callbacks also do the work of init_tpm; so they
-    %% refuse a function that is initiated already.
+    %% The forms of tpm that take callbacks also do the work of init_tpm. So they refuse a function
+    %% for which init_tpm was called already.
     {ok, [{Node1, {error, already_initiated}}, {Node2, _}]} =
         inviso(N1, tpm, [?P, assoc, 2, [], {?P, call}]),
     {ok, [{Node2, {ok, 1}}]} =
@@ -186,8 +186,8 @@ tpm(Config) ->
 arity(assoc) -> 2;
 arity(_) -> 1.
 
-%% Checks the arguments of call and return functions, and the effects of the
-%% terms that these functions return.
+%% For each call and return of a traced function, the meta tracer calls functions of the user.
+%% Checks the arguments of the user's functions, and the effects of the terms that they return.
 call_and_return_functions(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     Functions = [{?P, init}, {?P, call}, {?P, return}, {?P, remove}],
@@ -217,8 +217,8 @@ call_and_return_functions(Config) ->
      Exception] = ti(N1, "a.ti"),
     stop(Config).
 
-%% The manual of the original Inviso gives call and return functions fewer arguments: without the
-%% kind of event and its time. Functions with these arguments work, too.
+%% In the manual of the original Inviso, call and return functions have fewer arguments: the kind of
+%% event and its time are missing. Functions with fewer arguments work, too.
 functions_as_the_manual_said(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     Call = fun(Pid, [X], Publ) ->
@@ -280,8 +280,8 @@ tpm_ms_and_ctpm_ms(Config) ->
     {ok, [{Node1, ok}, _]} = inviso(N1, ctpm_ms, [?P, other, 1, no_such]),
     [] = names(N1),
     2 = length(told(N1)),
-    %% After the last named match spec is removed, the function is still initialized. It can now
-    %% have a match spec without a name, and others with names.
+    %% After the last named match spec is removed, the function is still initialized. The function
+    %% can now have a match spec without a name, and others with names.
     {ok, [{Node1, {ok, 1}}, _]} = inviso(N1, tpm, [?P, other, 1, []]),
     {ok, [{Node1, {ok, 1}}, _]} =
         inviso(N1, tpm_ms, [?P, other, 1, not_a, Says(a, false)]),
@@ -610,7 +610,7 @@ ti_specifications(Config) ->
                 {file, "a", {{m, f, []}, x, void}},
                 {file, "a", {{m, f, []}, void, {m, f, a}}},
                 {file, "a", {{m, f, [x | y]}, void, void}}]],
-    %% Tracing begins without the ti file.
+    %% If the ti file cannot be opened, tracing begins without it.
     Dir = filename:join(maps:get(dir, N1), "no/such/a.ti"),
     {ok, [{Node1, {ok, [{trace_log, ok},
                         {ti_log, {error, {open, [Dir, enoent]}}}]}}]} =
@@ -686,7 +686,8 @@ relay(Config) ->
     [{P, {called, [_, a]}, alias, _}] = ti(N1, "a.ti"),
     [] = [Name || Name <- element(2, file:list_dir(maps:get(dir, N2))),
                   filename:extension(Name) =:= ".ti"],
-    %% Entries beyond the bound of the receiving node are lost and counted.
+    %% The receiving node takes only a bounded number of entries. Further entries are lost and
+    %% counted.
     run(N2, busy, [5000, b]),
     wait_until(fun() -> length(ti(N1, "a.ti")) > 1 end),
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
@@ -763,7 +764,8 @@ side_effects(Config) ->
                             =:= {ok, [{Node1, {ok, {idle, running}}}]} end),
     stop(Config).
 
-%% Suspending ends all meta tracing. The next tracing starts with new loop data.
+%% Suspending ends all meta tracing. The next tracing starts with new loop data (the state that the
+%% user's functions make).
 suspend(Config) ->
     {N1, Node1, N2, Node2} = added(Config),
     Spec = {{?P, publ_new, [arg]}, {?P, publ_remove}, void},
@@ -818,8 +820,8 @@ a_flood_is_bounded(Config) ->
     [#{produced := P, dropped := D, lost := #{full := D}} | _] =
         counts(N1, Sub, Node1),
     true = P > D,
-    %% Requests do not wait for the calls in the mailbox, which take two seconds
-    %% each.
+    %% Requests are answered at once, although the calls in the mailbox take two
+    %% seconds each.
     {ok, [{Node1, {ok, 1}}]} =
         inviso(N1, tpm, [[Node1], ?P, other, 1, [], void]),
     {ok, [{Node1, {ok, idle}}, _]} = inviso(N1, stop_tracing, []),
@@ -907,7 +909,7 @@ is_meta_traced(N) ->
     Sessions = call(N, Implementation, sessions_of, [?NAMES]),
     lists:keymember(other, 1, Sessions).
 
-%% Another tool's meta tracing stays as it is.
+%% The meta tracing of another tool does not change.
 patterns_of_others(Config) ->
     {N1, Node1, _, _} = tracing(Config),
     Other = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),

@@ -37,8 +37,8 @@ forget(Node) ->
     true = call(Node, erlang, register, [meta_probe, Pid]),
     ok.
 
-%% @doc Runs a function of this module in a new process on a node. The process
-%% has ended when this returns.
+%% @doc Runs a function of this module in a new process on a node. Returns when
+%% the process has ended.
 run(Node, F, Args) ->
     Pid = inviso_test_lib:spawn_call(Node, ?MODULE, F, Args),
     inviso_test_lib:wait_until(

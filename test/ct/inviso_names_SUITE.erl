@@ -55,7 +55,7 @@ serve() ->
             ok
     end.
 
-%% The same as serve/0, under another name: so processes can have different names.
+%% Does what serve/0 does. With two functions, the processes of a test can have different names.
 clerk() -> serve().
 
 init([]) -> {ok, none}.
@@ -91,7 +91,7 @@ called(Start, Tracer) ->
     probe(Pid, 1),
     Pid.
 
-%% Returns the only name of a process in the events that it made.
+%% Returns the name of a process in its events. All events must have the same name.
 name(Pid, Items) ->
     Text = list_to_binary(pid_to_list(Pid)),
     [Name] = lists:usort(
@@ -120,7 +120,7 @@ registered_before(Config) ->
     <<"'names before'">> = name(Pid, Items),
     exit(Pid, kill).
 
-%% Returns the packets of notes that are in the log now.
+%% Returns those packets of the log that contain notes.
 notes(Tracer, Log) ->
     ok = inviso_tracer:flush(Tracer),
     [P || #{type := events, n := 0} = P <- inviso_trace_log:packets(Log)].
@@ -223,8 +223,8 @@ receivers(Config) ->
 
 %% --- how many ------------------------------------------------------------------
 
-%% There are more names than the namer, the process that writes names into the log, writes in one
-%% round.
+%% The namer (the process that writes names into the log) writes a limited number of names in one
+%% round. In this test there are more names.
 many_registered(Config) ->
     Pids = [begin
                 Pid = serving(),
@@ -336,9 +336,9 @@ asker(Handle) ->
     [Asker] = Links -- [inviso_tracer:nif_keeper(Handle)],
     Asker.
 
-%% The asker is the process that asks others for their names. If it waits too long for the answer of
-%% a process, it is killed. Only that process then has no name. In this test no answer comes,
-%% because the asker is suspended.
+%% The asker is the process that asks others for their names. If the asker waits too long for an
+%% answer, it is killed. Then only the process that did not answer has no name. In this test no
+%% answer comes, because the asker is suspended.
 an_asker_that_is_stuck(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{}),
@@ -369,8 +369,8 @@ stuck(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{}),
     First = asker(Handle),
-    %% While this scheduler is blocked, its timers stop, too. If the namer waits for such a timer,
-    %% it does not notice that no answer comes. So the test tries several times.
+    %% While a scheduler is blocked, its timers stop. If the namer waits for a timer of this
+    %% scheduler, the namer does not notice that no answer comes. So the test tries several times.
     ?LIB:until(fun() ->
                        ok = block(rand:uniform(2), Tracer),
                        asker(Handle) =/= First
@@ -382,8 +382,9 @@ stuck(Config) ->
     <<"inviso_names_SUITE:serve/0">> = name(Other, ?LIB:events(Log)),
     exit(Other, kill).
 
-%% Starts a process on this scheduler. It makes a traced call, and then compares two equal terms of
-%% 2^27 cells. This takes some tenths of a second, in which the process does not yield.
+%% Starts a process on the scheduler. The process makes a traced call, and then compares two equal
+%% terms of 2^27 cells. The comparison takes some tenths of a second, and the process does not yield
+%% meanwhile.
 block(Scheduler, Tracer) ->
     {Pid, Mon} = spawn_opt(?MODULE, serve, [],
                            [monitor, {scheduler, Scheduler}]),
@@ -396,15 +397,15 @@ block(Scheduler, Tracer) ->
     Pid ! stop,
     receive {'DOWN', Mon, process, Pid, normal} -> ok end.
 
-%% Returns a term that has 2^N cells when it is traversed, but only N cells in memory, because its
+%% Returns a term that a traversal sees as 2^N cells. In memory it has only N cells, because its
 %% parts are shared.
 cells(0) -> [];
 cells(N) ->
     Half = cells(N - 1),
     [Half | Half].
 
-%% The namer is the process that writes names into the log. While it is suspended, the keeper, the
-%% tracer's main process, still takes anchors of the clocks.
+%% The namer is the process that writes names into the log. While the namer is suspended, the keeper
+%% (the tracer's main process) still takes anchors of the clocks.
 a_namer_that_is_stuck(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {_, Handle} = Tracer = ?LIB:open(Log, #{}),
@@ -563,8 +564,8 @@ recorder(Log) ->
     trace(Pid, Tracer, [call]),
     probe(Pid, 1),
     written(Namer, Pid),
-    %% The VM sent the message about the namer's call of the NIF before it ran the NIF. So this
-    %% waits until the namer has run the NIF and waits for its next message.
+    %% When the namer calls the NIF, the VM sends the message about the call before it runs the NIF.
+    %% So the function waits until the namer has run the NIF and waits for its next message.
     ?LIB:until(fun() -> process_info(Namer, status) =:= {status, waiting} end),
     {list_to_integer(os:getpid()), pid_to_list(Pid)}.
 

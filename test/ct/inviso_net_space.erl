@@ -21,9 +21,9 @@ why_not() ->
         {true, []} -> none
     end.
 
-%% @doc Makes a name space, and runs commands in it, which must print nothing. A
-%% program keeps the name space alive. The program ends with the caller, because
-%% its standard input ends.
+%% @doc Makes a name space, and runs commands in it. The commands must print nothing. A program
+%% keeps the name space alive. The program reads its standard input, and ends when the caller
+%% ends.
 -spec start([string()]) -> space().
 start(Commands) ->
     Port = open_port({spawn_executable, os:find_executable("unshare")},

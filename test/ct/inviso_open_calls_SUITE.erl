@@ -17,7 +17,7 @@
 -define(NODE, inviso_stock_node).
 -define(WORK, inviso_open_calls_work).
 -define(W, "inviso_open_calls_work:").
-%% The most words of stack that the VM uses for an open call, on any release.
+%% The largest stack space of an open call in words, on any release.
 -define(FRAME, 8).
 
 suite() -> [{timetrap, {minutes, 2}}].
@@ -97,9 +97,9 @@ ends(#{out := Out}, F) ->
 
 %% --- a loop -----------------------------------------------------------------
 
-%% When the loop has reached the bound on open calls, its process needs no more stack. A note says
-%% which function and which process this is. Calls of the process that are not recorded after that
-%% are counted.
+%% When a loop by tail calls has reached the bound on open calls, the stack of its process does not
+%% grow any more. A note names the function and the process. Later calls of the process that
+%% are not recorded are counted.
 a_tail_loop(Config) ->
     N = 1000000,
     Node = a_node(Config),
@@ -176,7 +176,7 @@ check_ends(Result) ->
     [] = [E || #{<<"args">> := [A], <<"return">> := R} = E <- Ends, A =/= R],
     true = length(Ends) >= 20000,
     #{<<"args">> := [<<"1">>], <<"depth">> := Depth} = lists:last(Ends),
-    %% The calls of loop/2 have no ends. So later calls must not be shown as inside them.
+    %% The calls of loop/2 have no ends. Later calls must not be shown as calls inside loop/2.
     true = Depth < 20000.
 
 two_functions_that_loop(Config) ->
@@ -210,8 +210,8 @@ a_recording(Config) ->
         ?LIB:run(opts(Config, Node), ["merge", "--json", Log]),
     check_ends(Merged).
 
-%% In a flight recorder, the note that says which calls return may be overwritten. The flow must not
-%% depend on it: later calls are not shown inside a call without a return.
+%% A note in the log says which calls return. In a flight recorder this note may be overwritten.
+%% Even then, later calls must not be shown inside a call without a return.
 a_flight_recorder(Config) ->
     Node = a_node(Config),
     Log = filename:join(maps:get(home, Node), "box"),
@@ -232,8 +232,9 @@ a_flight_recorder(Config) ->
 
 %% --- what is counted ------------------------------------------------------------
 
-%% Only calls with some arguments have returns. The other calls of the function do not count as
-%% open. Events have a mark that tells these calls apart, and it is not shown.
+%% Only calls of pick/2 with certain arguments have returns. The other calls of pick/2 do not count
+%% as open. A mark in the events tells the two kinds of calls apart. The output does not show this
+%% mark.
 clauses_with_and_without_returns(Config) ->
     Node = a_node(Config),
     Work = fun() ->

@@ -30,7 +30,8 @@ do(Name, F, Args) ->
     Pid ! {do, self(), F, Args},
     receive {Pid, Result} -> Result end.
 
-%% Starts a process on each scheduler that calls a function. Waits until all have ended.
+%% On each scheduler, starts a process that calls a function. Waits until all these processes have
+%% ended.
 flood(F, Args) ->
     Ps = [spawn_opt(?MODULE, F, Args, [monitor, {scheduler, I}])
           || I <- lists:seq(1, erlang:system_info(schedulers))],
@@ -66,6 +67,6 @@ picks(Which, N) -> N = ?MODULE:pick(Which, N), picks(Which, N - 1).
 
 throws(N) -> throw(N).
 
-%% Calls a function of one argument N times, and catches its exceptions.
+%% Calls F, a function of this module with one argument, N times. Catches its exceptions.
 twice(_, 0) -> ok;
 twice(F, N) -> _ = (catch ?MODULE:F(N)), twice(F, N - 1).

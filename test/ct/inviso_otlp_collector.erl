@@ -156,8 +156,8 @@ answer(M, S, Keeper, {Status, Headers, Body}) ->
 %%---------------------------------------------------------------------------
 %% Spans
 
-%% @doc Decodes a body, ExportTraceServiceRequest. A span is a map with the keys
-%% of OTLP's JSON, and the attributes of its resource.
+%% @doc Decodes the body of a request, an ExportTraceServiceRequest. Returns each span as a map with
+%% the keys of OTLP's JSON, and with the attributes of the span's resource.
 -spec spans(binary()) -> [map()].
 spans(Body) ->
     [span(S, attributes(1, inviso_proto:fields(inviso_proto:one(1, Resource))))

@@ -118,9 +118,8 @@ traced(Node, Tracee) ->
      [{F, call(Node, erlang, trace_info, [F, all])} || F <- Functions],
      [{W, sessions(Node, W)} || W <- [all | Whom] ++ Functions]}.
 
-%% Returns the sessions that trace a process or function. On VMs without
-%% sessions, returns for `all' the engine's server, which runs while a session
-%% exists.
+%% Returns the sessions that trace a process or function. On VMs without sessions, if What is `all',
+%% returns the engine's server, which runs while a session exists.
 sessions(Node, What) ->
     case call(Node, erlang, function_exported,
               [erts_internal, trace_session_create, 3]) of
@@ -177,7 +176,7 @@ kill(Node, Pids) ->
     _ = [true = call(Node, erlang, exit, [P, kill]) || P <- Pids],
     ok.
 
-%% Kills processes at the same moment, so that none sees another die.
+%% Kills processes at the same moment, so that no process notices the death of another.
 kill_at_once(Node, Pids) ->
     Killer = evaluated(Node, "process_flag(priority, max),"
                        "[erlang:suspend_process(P) || P <- Pids],"
@@ -191,8 +190,8 @@ named(Node, Name) ->
     true = is_pid(Pid),
     Pid.
 
-%% Checks that no code and no process of inviso is left on the node. Before this, the processes that
-%% have copies of states must have given them back.
+%% Checks that no code and no process of inviso is left on the node. Before this check, the copies
+%% of states that holder/2 keeps must have been given back.
 is_left(Config) ->
     Node = ?config(node, Config),
     case ?config(code, Config) of
@@ -245,8 +244,8 @@ a_session_that_arms(Config) ->
     gone = leave(Guard),
     is_left(Config).
 
-%% If its workers are killed, the session starts others. If the session ends,
-%% its workers end too.
+%% If the workers of a session are killed, the session starts others. If the
+%% session is killed, its workers end too.
 the_workers_of_a_session(Config) ->
     Node = ?config(node, Config),
     {Guard, Session} = session(Config),
@@ -498,8 +497,8 @@ the_guard_and_its_users(Config) ->
     ok = given_back(Copies),
     is_left(Config).
 
-%% A process clears what a dead session has set. It is killed while the engine is suspended. Another
-%% process completes its work.
+%% A process clears what a dead session has set. This process is killed while the engine is
+%% suspended. Another process completes the work.
 the_process_that_clears(Config) ->
     Node = ?config(node, Config),
     {Guard, Session} = session(Config),

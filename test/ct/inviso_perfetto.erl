@@ -166,7 +166,7 @@ counts(#{events := Events}) ->
          (#{categories := []}, Acc) -> Acc
       end, #{}, Events).
 
-%% These are the ends of slices for which the log has no event.
+%% The log has no events for these two ends of slices.
 add(<<"process exited">>, _, Acc) -> Acc;
 add(<<"forgotten">>, _, Acc) -> Acc;
 add(Tag, N, Acc) ->

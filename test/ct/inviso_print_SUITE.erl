@@ -221,7 +221,8 @@ leaf() ->
         14 -> [rand:uniform(40) + 60 | pick([[], [1000], [a], b])]
     end.
 
-%% Compares with a node that prints all Unicode characters in strings as text (+pc unicode).
+%% Compares inviso's texts with those of a node that prints all Unicode characters in strings as
+%% text (+pc unicode).
 wide_range(_Config) ->
     Paths = [P || P <- code:get_path(), not lists:prefix(code:lib_dir(), P)],
     {ok, Peer, _} = peer:start_link(
@@ -369,7 +370,7 @@ elixir(_Config) ->
     [] = [{T, Text, Expected}
           || {{T, E}, Text} <- lists:zip(Examples, Texts),
              Expected <- [unicode:characters_to_binary(E)],
-             %% The order of keys differs between releases.
+             %% From OTP 26 on the keys of a map have another order, so maps are not compared there.
              Text =/= Expected,
              not is_map(T) orelse erlang:system_info(otp_release) < "26"],
     [Fun, Ref] = in_elixir([fun() -> ok end, make_ref()]),
@@ -397,7 +398,7 @@ range(First, Last, Step) ->
     #{'__struct__' => 'Elixir.Range', first => First, last => Last,
       step => Step}.
 
-%% Ranges, dates and times. Most of them have one field with an unusual value.
+%% Returns Elixir's ranges, dates and times. Most of them have one field with an unusual value.
 calendar() ->
     Odd = [0, -1, 7, 29, 60, 1000000, 10000, 1 bsl 70, a, <<"UTC">>, {5, 0},
            {5, 6}, {1000, 3}, {7, 7}, {1, 2, 3}, [], #{}],

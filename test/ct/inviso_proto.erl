@@ -46,8 +46,8 @@ one(Field, Fields, Default) ->
 all(Field, Fields) ->
     [V || {F, V} <- Fields, F =:= Field].
 
-%% @doc Decodes a file with protoc. Fails if protoc does, or if the file has a field that is not in
-%% the schema. Returns protoc's text.
+%% @doc Decodes a file with protoc, and returns the text. Fails if protoc fails, or if the file has
+%% a field that is not in the schema.
 -spec protoc(file:filename(), file:filename(), string(), file:filename()) ->
           binary().
 protoc(Dir, Proto, Message, File) ->

@@ -23,12 +23,13 @@
 -define(PORT, 5672).
 -define(MS, 120000).
 
-%% A SPEC for published messages of one queue: a call of the function in ?CALL.
+%% A SPEC for the messages that are published to one queue. It selects calls of the function in
+%% ?CALL.
 -define(FOLLOWED, "rabbit_channel:do_flow(_, #'basic.publish'{routing_key = "
         "<<\"followed\">>}, #content{payload_fragments_rev = [Body]})").
 
-%% ?CALL is the function that the process that reads a connection calls for each published message.
-%% ?SEND is the message that the connection's channel then gets.
+%% When a client publishes a message, the process that reads the client's connection calls the
+%% function in ?CALL. Then the channel of the connection gets the message in ?SEND.
 -define(CALL, "rabbit_channel:do_flow/3 [{'_',[],[]}]").
 -define(SEND, "send(_, {'$gen_cast', {method, _, _, flow}})").
 
@@ -63,7 +64,8 @@ started(Config, {ok, Base}) ->
         {Keeper, Node} ->
             demonitor(Monitor, [flush]),
             Started = [{base, Base}, {node, Node}, {keeper, Keeper} | Config],
-            %% The first load makes the broker load modules and open files.
+            %% This first load makes the broker load modules and open files, before the footprint is
+            %% taken.
             200 = load(Started, "first", 200),
             [{before, inviso_footprint:of_node(Node)} | Started];
         {'DOWN', Monitor, process, Keeper, Why} ->
@@ -86,7 +88,7 @@ broker(Base) ->
                          "ENABLED_PLUGINS_FILE", "CONFIG_FILE",
                          "ADVANCED_CONFIG_FILE", "GENERATED_CONFIG_DIR",
                          "CONF_ENV_FILE"]],
-    %% The broker is started in the same way as by a service manager: the VM runs without a shell.
+    %% The VM of the broker runs without a shell, as under a service manager.
     Env = [{"RABBITMQ_NODENAME", "rabbit@localhost"},
            {"RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1"},
            {"RABBITMQ_NODE_PORT", integer_to_list(?PORT)},
@@ -283,8 +285,8 @@ all_of_a_module_under_load(Config) ->
 
 %% The broker handles a flood of messages. Meanwhile some messages of one connection are followed:
 %% from the connection's socket to the queue, and on to the connection that consumes them. The
-%% process that reads the socket is woken only by the socket, but each message must be a separate
-%% request.
+%% process that reads the socket receives nothing but data from the socket. Still, each message must
+%% be a separate request.
 a_message_is_followed(Config) ->
     Self = self(),
     Cmd = start(Config, ["seq", "--for", "100s", "--json", "--requests", "3",

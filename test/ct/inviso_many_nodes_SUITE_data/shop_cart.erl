@@ -6,9 +6,9 @@
 -export([add/2, price/1, total/1, pay/2]).
 -export([line/1]).
 
-%% On a node that is sick, each twentieth order is slow, and each fifth is not paid. The first slow
-%% orders are slower than any pause of the machine. After every 1000 orders the process pauses, so
-%% that the spooler can keep up and no events are lost.
+%% If How is `sick', each twentieth order is slow, and each fifth is not paid. The first slow orders
+%% are slower than any pause of the machine. After every 1000 orders the process pauses, so that the
+%% spooler can keep up and no events are lost.
 orders(Count, How) ->
     _ = [begin
              _ = N rem 1000 =:= 0 andalso timer:sleep(10),
@@ -46,7 +46,8 @@ pay(N, _Sum) ->
         false -> {ok, N}
     end.
 
-%% If the order is slow, sleeps Times times the milliseconds that slow/2 has returned for it.
+%% If the order is slow, sleeps. The time is the number of milliseconds that slow/2 returned for the
+%% order, multiplied by Times.
 wait(Times) ->
     case get(slow) of
         0 -> ok;
