@@ -84,7 +84,7 @@ in_space(Commands, Test) ->
 
 %% --- without epmd -----------------------------------------------------------
 
-%% No epmd runs in the name space, so the user must give the node's port.
+%% In the name space no epmd runs, so the user must give the node's port.
 port_instead_of_epmd(Config) ->
     in_space(["ip link set lo up"], fun(S) -> no_epmd(Config, S) end).
 
@@ -96,7 +96,7 @@ no_epmd(Config, Space) ->
     fails(Opts, ["-n", Name], ["no epmd", "-n " ++ Name ++ ":PORT"]),
     ok = traces(Opts, Node, ["-n", colon(Name, 9101)]),
     ok = traces(Opts, Node, ["-n", Name, "--at", "localhost:9101"]),
-    %% The host can be left out for a node on this machine.
+    %% If a node is on this machine, the user can leave out the host.
     [Short, _] = string:split(Name, "@"),
     ok = traces(Opts, Node, ["-n", colon(Short, 9101)]),
     %% -n names two nodes, each with its port.
@@ -108,7 +108,7 @@ no_epmd(Config, Space) ->
                             colon(maps:get(name, Other), 9102)]),
     [_, _] = ?LIB:lines(Out).
 
-%% A recording prints the command with which the user continues. This command also has the port.
+%% `inviso record' prints the next command for the user. This command must have the port, too.
 record_without_epmd(Config) ->
     Port = free_port(),
     #{name := Name} = Node = a_node(Config, #{name => "n@127.0.0.1",
@@ -255,18 +255,20 @@ pods(Config, Hosts) ->
     Names = named(Opts, ["--dns", "shop.test"]),
     ok = traces_all(Opts, [Shop1, Shop2], ["--dns", "shop.test"]),
     next_is_the_same(Opts, Names),
-    %% At one address of this name no epmd runs. The node at the other address is still found.
+    %% The name `half.test' has two addresses. At one of them no epmd runs. The node at the other
+    %% address is still found.
     #{status := 3, out := Half, err := Err} =
         ?LIB:run(Opts, ["status", "--dns", "half.test"]),
     {match, _} = re:run(Half, "^shop@" ++ A ++ ": OTP"),
     {match, _} = re:run(Err, "10.77.1.1: no epmd .*--dns half.test:PORT"),
-    %% Each host gets a second node. The name of one of them has a host name instead of the address.
+    %% Each host gets a second node. The name of the node on host b has a host name after the @, and
+    %% not an address.
     _ = pod(Config, Hosts, a, "tool@" ++ A),
     _ = pod(Config, Hosts, b, "tool@b.shop.test"),
     All = lists:sort(["tool@" ++ A, "tool@b.shop.test" | Names]),
     All = named(Opts, ["--dns", "shop.test"]),
     Names = named(Opts, ["--dns", "shop@shop.test"]),
-    %% A node that several options name is used only once.
+    %% If several options name the same node, the command uses it only once.
     All = named(Opts, ["-n", "shop@" ++ A, "--dns", "shop.test",
                        "--dns", "tool@shop.test", "--dns", A]),
     %% Several pods have nodes of the same name.
@@ -304,7 +306,7 @@ traces_all(Opts, Nodes, Target) ->
          || {B, N} <- lists:zip(Before, Nodes)],
     ok.
 
-%% A recording prints the command with which the user continues. This command finds the same nodes.
+%% `inviso record' prints the next command for the user. This command must find the same nodes.
 next_is_the_same(Opts, Names) ->
     #{status := 0, out := Out} =
         ?LIB:run(Opts, ["record", "--dns", "shop@shop.test", "--for", "60s",
@@ -322,7 +324,7 @@ run_in(Opts, Args) ->
     #{cwd := Dir} = Command = ?LIB:start(Opts, Args, 120000),
     (?LIB:wait(Command, 120000))#{cwd => Dir}.
 
-%% Nodes that listen on the same port of different addresses, without epmd.
+%% The nodes listen on the same port of different addresses, and there is no epmd.
 service_without_epmd(Config) ->
     in_space(["ip link set lo up"], fun(S) -> same_ports(Config, S) end).
 

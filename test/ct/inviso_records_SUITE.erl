@@ -29,8 +29,8 @@ init_per_testcase(Case, Config) -> ?CASE:init(Case, Config).
 
 end_per_testcase(_Case, Config) -> ?CASE:stop(Config).
 
-%% Compiles a module, which the node loads and whose f/1 and g/1 a process calls
-%% again and again.
+%% Compiles a module, and loads it on the node. There a process calls f/1 and
+%% g/1 of the module again and again.
 module(Config, Name, Opts, Text) ->
     ok = ?CASE:module(Config, Name, Opts,
                       [Text, "\nloop() -> f(g(self())), timer:sleep(5), loop().\n"]),
@@ -120,7 +120,8 @@ flight_recorder(Config) ->
     ok = has(Out, ["*** ", "overwritten", "shop_a:f(#order{id = 7,"]),
     ok = has_not(Out, ["shop_a:f({order"]).
 
-%% A file that is too large is not read, and tracing begins.
+%% If a module's file is too large, the record definitions in it are not read. Tracing begins
+%% anyway.
 too_large(Config) ->
     ok = module(Config, shop_a, [debug_info], order()),
     Dir = ?config(dir, Config),

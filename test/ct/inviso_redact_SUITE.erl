@@ -156,7 +156,7 @@ secrets() ->
      [[?SECRET | <<?SECRET>>]], 471147114711, 1 bsl 100, <<5:3>>,
      fun ?MODULE:all/0, make_ref(), [], {}].
 
-%% Returns the secrets that are not lists, which can be tails of improper lists.
+%% Returns the secrets that can be the tail of an improper list: those that are not lists.
 improper() ->
     [S || S <- secrets(), not is_list(S)].
 
@@ -179,7 +179,7 @@ model([H | T]) ->
 model(Other) ->
     Other.
 
-%% If Key is a key, the tracer also redacts the tail of an improper list [Key | Value].
+%% If Key is the name of a secret, the tracer also redacts Value in an improper list [Key | Value].
 model_tail(_, [H | T]) -> [model(H) | model_tail(H, T)];
 model_tail(_, []) -> [];
 model_tail(K, Other) -> value(K, Other).
@@ -217,8 +217,8 @@ type(V) when is_pid(V) -> <<"pid">>;
 type(V) when is_reference(V) -> <<"reference">>;
 type(V) when is_function(V) -> <<"fun">>.
 
-%% Returns the expected text. In the model a mark is an atom, so ~w prints it with quotes; these are
-%% removed.
+%% Returns the expected text. In the model a mark is an atom, so ~w prints quotes around it. The
+%% function removes these quotes.
 expected(Model) ->
     Text = unicode:characters_to_binary(?LIB:w(Model)),
     iolist_to_binary(re:replace(Text, "'(<redacted:[a-z]+>)'", "\\1",
@@ -434,9 +434,9 @@ arguments_and_results(Config) ->
         ++ [<<"<redacted:integer>">>],
     Args = maps:get(<<"args">>, Call).
 
-%% A stack trace contains the arguments of a call for which no clause matched.
-%% The reason before the stack trace, such as {badmatch, Value}, often contains
-%% another value of the function.
+%% If no clause of a function matches a call, the stack trace contains the arguments of the call.
+%% The reason before the stack trace, such as {badmatch, Value}, often contains another value of the
+%% function.
 stacks(Config) ->
     Stack = [{shop, login, [bob, ?SECRET], [{file, "s.erl"}]}, {m, f, 1, []}],
     Deep = [{m, f, 1, []}, {shop, login, 2, []}],
@@ -456,8 +456,8 @@ stacks(Config) ->
      <<"{shown,<redacted:list>}">>,
      <<"normal">>] = [first(E) || E <- Events].
 
-%% The reason and the stack trace may be anywhere in the term, not only in a pair. If the stack
-%% trace does not have the function of the rule, nothing is redacted.
+%% The test puts the reason and the stack trace at several places in a term, not only into a pair.
+%% If the function of the rule is not in the stack trace, nothing is redacted.
 stacks_in_terms(Config) ->
     Shown = fun(Stack) ->
                     {_, Events} =
@@ -487,8 +487,8 @@ reports(Reason, Stack) ->
      [{error_info, {exit, Reason, Stack}}, {a, 1}],
      {stack, Stack}].
 
-%% The exception of a function with a rule passes through its callers, which
-%% have no rule.
+%% An exception of shop:login/2, which has a rule, passes through its caller web:page/1, which has
+%% no rule. In the caller's event the value is redacted, too.
 exceptions_of_callers(Config) ->
     {_, Events} = recorded(Config, #{redact => "shop:login(_, -)"},
                            [ended(exception_from, web, page, 1,
@@ -536,8 +536,8 @@ long_keys(Config) ->
     {0, Bin, _} = ?LIB:merge(Plain, "json", ["--redact", "*"]),
     absent([?SECRET], Bin).
 
-%% Headers as erlang:decode_packet/3 and sockets with {packet, http} return
-%% them.
+%% Tests HTTP headers in the form in which erlang:decode_packet/3 returns them.
+%% Sockets with {packet, http} return the same form.
 http_headers(Config) ->
     Packet = <<"Authorization: ", ?SECRET, "\r\nX-Api-Key: ", ?SECRET,
                "\r\nHost: shown-4711\r\n\r\n">>,
@@ -562,8 +562,8 @@ spawned_functions(Config) ->
     [<<"{shop,start,[<redacted:list>]}">> = lists:last(payload(E))
      || E <- Events].
 
-%% These functions call another function, whose arguments are among their own arguments. A rule for
-%% the other function applies to these arguments.
+%% Functions such as erlang:apply/3 get, as arguments, another function and its arguments. A rule
+%% for the other function applies to these arguments.
 calls_through_others(Config) ->
     Start = [shop, start, [?SECRET]],
     Init = [gen_server, self(), self(), shop, #{a => ?SECRET}, []],

@@ -76,8 +76,8 @@ well_known_keys(Config) ->
                                 "redact_shop:login/2"]),
     ok = has(Other, [?SECRET, "{shown,<redacted:atom>}"]).
 
-%% The names of record fields are keys. This is also true for a field that a new version of the
-%% module has added.
+%% A rule for a key also applies to a record field with this name. This is also true for a field
+%% that a new version of the module has added.
 fields(Config) ->
     Args = ["--redact", "redact_shop:login/2 -> -", "redact_shop:login/2"],
     {Out, _} = trace(Config, Args),
@@ -150,8 +150,8 @@ functions_and_shapes(Config) ->
     ok = has_no_secret(All),
     ok = has(All, ["redact_shop:login(", "{shown,<redacted:atom>}"]).
 
-%% No file may contain the secret, neither on the node nor where the command runs, while the
-%% recording runs and afterwards.
+%% No file may contain the secret: neither a file on the node nor a file of the command. This must
+%% be true while the recording runs, and afterwards.
 recordings(Config) ->
     Rules = ["--redact", "#user.password", "--redact",
              "redact_shop:login/2 -> -"],

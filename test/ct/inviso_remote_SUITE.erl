@@ -313,8 +313,8 @@ a_silent_client_ends_its_session(Config) ->
     is_clean(?config(before, Config)),
     false = call(Node, erlang, is_process_alive, [Guard]).
 
-%% A command that has the node name of a dead command, but another creation,
-%% does not keep the dead command's session alive.
+%% A command has died, and a later command has the same node name, but another creation. The later
+%% command does not keep the session of the dead command alive.
 a_reused_name_does_not_replace_a_dead_client(Config) ->
     {Node, Guard} = attached(Config),
     {ok, S, _} = start(Node, Guard, #{client => earlier(self()),
@@ -414,7 +414,7 @@ a_killed_session_leaves_nothing(Config) ->
     true = call(Node, erlang, exit, [S, kill]),
     wait_until(fun() -> no_rooms(Node) end),
     {traced, false} = call(Node, erlang, trace_info, [{lists, seq, 2}, traced]),
-    %% Another session can now have the name of the earlier one.
+    %% The earlier session is gone, so another session can now have its name.
     {ok, S2, _} = start(Node, Guard),
     wait_state(S2, [tracing]),
     ok = ask(S2, remove),
@@ -490,7 +490,7 @@ a_worker_killed_while_closing_leaves_nothing(Config) ->
     _ = wait_state(S, [stopping]),
     wait_until(fun() -> closes(Node, lists:nth(2, workers(Node, S))) end),
     [_, Killed] = kill_worker(Node, S, 2),
-    %% The worker that replaces the killed one gets the same request, and gives the same answer.
+    %% The worker that replaces the killed worker gets the same request, and gives the same answer.
     wait_until(fun() ->
                        case workers(Node, S) of
                            [_, Killed] -> false;
@@ -682,9 +682,9 @@ a_dry_run_arms_nothing(Config) ->
     ok = ask(S, remove),
     clean(Config, Guard).
 
-%% The engine does not answer in time when a session is stopped. The log is
-%% complete and can be fetched, and a note says that the trace session is still
-%% open in the engine. When the session is removed, its trace session is closed.
+%% When a session is stopped, the engine does not answer in time. The log is complete and can be
+%% fetched. A note says that the trace session is still open in the engine. When the session is
+%% removed, its trace session is closed.
 a_refused_close_leaves_the_log(Config) ->
     {Node, Guard} = attached(Config),
     {ok, S, _} = start(Node, Guard),
@@ -755,8 +755,8 @@ two_sessions_trace_one_function(Config) ->
     _ = [true = maps:get(recorded, stop(P)) >= 20 || P <- [S, S2]],
     clean(Config, Guard).
 
-%% The session is refused, because another tool starts to trace before the session has set all of
-%% its patterns and flags.
+%% Another tool starts to trace before the session has set all of its patterns and flags. So the
+%% session is refused.
 another_tool_stops_a_session_that_arms(Config) ->
     {Node, Guard} = attached(Config),
     case inviso_remote_lib:has_sessions(Node) of

@@ -25,7 +25,7 @@ attach(Node, More) ->
     ok = ask(Guard, ready),
     Ok.
 
-%% @doc Sends only the first request of attaching, with changed arguments.
+%% @doc Sends only the first request of attaching. More changes the arguments of the request.
 ask_attach(#{name := Name} = Node, More) ->
     {ok, _, Modules, _} = inviso_bring:payload(),
     Bindings = [{'Args', maps:merge(args(self()), More)}, {'Mods', Modules}],
@@ -46,8 +46,8 @@ args(Client) ->
 leave(Guard) ->
     ask(Guard, {leave, self()}).
 
-%% @doc Calls a function that the command calls. If the code was pushed, the
-%% function is in inviso_tracer.
+%% @doc Calls a function of inviso's code, as the command does. In pushed code,
+%% this function is in the module inviso_tracer.
 of_ours(Node, M, F, Args) ->
     case erpc:call(Node, code, is_loaded, [inviso_tracer]) of
         {file, "inviso_pushed"} ->
@@ -71,7 +71,7 @@ ask(Pid, Request, Ms) ->
     receive {Tag, Answer} -> Answer after Ms -> no_answer end.
 
 %% @doc Starts a session that traces lists:seq/2 in new processes. More changes
-%% its options.
+%% the session's options.
 start(Node, Guard) ->
     start(Node, Guard, #{}).
 
@@ -125,7 +125,8 @@ wait_state(Session, States) ->
         false -> timer:sleep(10), wait_state(Session, States)
     end.
 
-%% @doc Waits until a node has nothing that is not in its footprint Before.
+%% @doc Waits until everything that is on a node is also in Before, an earlier footprint of the
+%% node.
 is_clean({Before, Node}) ->
     try
         wait_until(fun() ->

@@ -81,7 +81,7 @@ same(Table, Keys, Query, Config) ->
          length(Mine)
      end || {Input, Report} <- ?config(reports, Config)].
 
-%% Compares numbers of one object of the report with the only row of a query.
+%% Compares the numbers in an object of the report with the only row of a query.
 same_numbers(Object, Keys, Query, Config) ->
     [begin
          Of = case Object of
@@ -169,7 +169,8 @@ single_calls(Config) ->
          true = length(All) =:= length(Failed) andalso All =:= Failed orelse length(All) > 200
      end || {Input, Report} <- ?config(reports, Config)],
     {Input, Report} = hd(?config(reports, Config)),
-    %% The report cuts long texts to 400 bytes. What is left is the beginning of the text in SQL.
+    %% The report cuts long texts to 400 bytes. A cut text must be the beginning of the text that
+    %% SQL returns.
     [[Cut, _] | _] = [R || [A, _] = R <- rows(<<"slowest">>, [<<"args">>, <<"id">>], Report),
                            byte_size(A) > 400],
     true = byte_size(Cut) =< 403,
@@ -345,7 +346,7 @@ data(Page) ->
                              [{capture, all_but_first, binary}, dotall]),
     inviso_trace_json:decode(Json).
 
-%% The page has the same data as --json, and also a timeline, charts and a profile. Other cases
+%% The page has the same data as --json. It also has a timeline, charts and a profile. Other cases
 %% compare --json with the results of SQL.
 page_has_the_numbers(Config) ->
     [begin
@@ -353,7 +354,8 @@ page_has_the_numbers(Config) ->
          Report = maps:without([<<"timeline">>, <<"charts">>, <<"profile">>], data(Page))
      end || {Input, Report} <- ?config(reports, Config)].
 
-%% The page is a single file that loads nothing else. A browser reads nothing in its data as HTML.
+%% The page is a single file that loads nothing else. A browser must not take terms in the page's
+%% data for HTML.
 page_loads_nothing(Config) ->
     {_, Page} = page(Config, {?config(logs, Config), []}),
     [1, 1, 2] = [length(binary:matches(Page, T))
@@ -368,8 +370,8 @@ page_loads_nothing(Config) ->
     %% The page's data has the term that looks like HTML.
     [_] = [L || #{<<"label">> := L} <- Requests, L =:= <<"<<\"</script>\">>">>].
 
-%% The timeline shows all events, the flame graph all of the time, and each chart all hops of its
-%% request.
+%% The timeline shows all events. The flame graph shows the whole time of the calls. Each chart
+%% shows all hops of its request.
 pictures_have_all(Config) ->
     [begin
          {_, Page} = page(Config, Input),

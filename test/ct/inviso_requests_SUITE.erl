@@ -43,8 +43,8 @@ recorded(Config) ->
 
 end_per_suite(_Config) -> ok.
 
-%% The example in the documentation of the module seq_trace, section "Example of Use". Its token
-%% does not have the flag `send'.
+%% Runs the example in the documentation of the module seq_trace, section "Example of Use". The
+%% token of the example does not have the flag `send'.
 
 example_of_the_seed(Config) ->
     [Node] = start(Config, [a]),
@@ -84,8 +84,9 @@ is_the_truth(Config, Events) ->
     [] = [E || #{<<"certain">> := false} = E <- Events].
 
 %% The clocks of the logs differ by hours. The order of events must still be right, because it
-%% follows from the messages. Merge corrects the clocks: the true difference must be in each
-%% interval that it reports, and no event may be earlier than its cause.
+%% follows from the messages. Merge corrects the clocks, and reports intervals for their
+%% differences. Each interval must contain the true difference, and no event may be earlier than its
+%% cause.
 clocks_hours_apart(Config) ->
     [A, B, C] = ?config(logs, Config),
     {A1, [{_, OfA} | _]} = warped(Config, A, ["3600000000000", "0", "0", "0", "0"]),
@@ -103,7 +104,8 @@ clocks_hours_apart(Config) ->
     {'EXIT', _} = (catch is_the_truth(Config, ByTime)),
     false = is_map_key(<<"clocks">>, summary(Logs, ["--order", "time"])),
     [] = [E || #{<<"moved_ns">> := _} = E <- ByTime],
-    %% Without changes, the clocks of the nodes agree, because all nodes run on this machine.
+    %% If the logs are not changed, the clocks of the nodes agree, because all nodes run on this
+    %% machine.
     {Same, _} = events(?config(logs, Config), ["--order", "cause"]),
     [] = [E || #{<<"moved_ns">> := _} = E <- Same].
 
@@ -310,8 +312,8 @@ id_of(#{<<"message">> := Text}) ->
     [Id] = match(Text, "{id,([0-9]+)}"),
     {id, binary_to_integer(Id)}.
 
-%% Returns the cause of the events that follow from the hop with number A. If the hop is a message
-%% of a spawn, which has no id, returns the cause of the spawn.
+%% Returns the cause of the events that follow from hop number A. If the hop is a message of a
+%% spawn, it has no id, and the function returns the cause of the spawn.
 turn(A, By) ->
     case By of
         #{A := #{<<"kind">> := <<"begin">>}} -> root;
@@ -357,8 +359,7 @@ says_after(Rest, Depth, Above) ->
             N
     end.
 
-%% Checks the critical path: it begins at the root, and each of its hops follows from the one
-%% before.
+%% Checks the critical path: it begins at the root, and each hop follows from the previous hop.
 is_critical(Hops) ->
     [#{<<"hop">> := 1, <<"after">> := null} | More] =
         lists:sort(fun(#{<<"at_ns">> := A}, #{<<"at_ns">> := B}) -> A =< B end,
@@ -388,8 +389,8 @@ list_of_requests(Config) ->
     {_, Text, _} = ?LIB:merge(Logs, "text", ["--requests"]),
     {match, Lines} = re:run(Text, "^ *[0-9]+ 2[0-9-]+ [0-9:.]+ ", [global, multiline]),
     true = length(Lines) =:= length(Rows),
-    %% With little memory, requests are listed before the log ends. If such a request has later
-    %% events, the output says so.
+    %% If the memory is small, merge lists requests before it has read the whole log. If such a
+    %% request has later events, the output says so.
     {_, Small, _} = ?LIB:merge(Logs, "json", ["--requests", "--request-memory", "64k"]),
     true = length(binary:matches(Small, <<"{\"request\":">>)) =:= length(Rows).
 
@@ -438,7 +439,7 @@ is_said(N, Events, Hops, ById) ->
     {N, Same, Same} = {N, lists:sort(Ids), [I || #{<<"id">> := I} <- Events]},
     [{N, H, true} = {N, H, follows(H, By, ById)} || H <- Hops].
 
-%% Checks that the first event of the hop has the hop's parent as its cause.
+%% Checks the cause of the hop's first event: it must belong to the hop's parent.
 follows(#{<<"kind">> := <<"begin">>, <<"after">> := null}, _, _) ->
     true;
 follows(#{<<"send_id">> := I, <<"after">> := After} = H, By, ById) ->
@@ -477,8 +478,8 @@ is_in_turn(Cause, After, _, By) ->
 warp(Config, Log, Args) ->
     element(1, warped(Config, Log, Args)).
 
-%% Returns {Copy, Offsets}: a copy of the log with another clock, and pairs of a time and of how far
-%% the clock is ahead then.
+%% Returns {Copy, Offsets}. Copy is a copy of the log with another clock. Offsets are pairs: a time,
+%% and how many nanoseconds the clock is ahead at this time.
 warped(Config, Log, Args) ->
     Out = ?LIB:name(Config, "w.log"),
     Tool = filename:join(filename:dirname(code:which(?MODULE)), "log_warp"),
@@ -499,8 +500,8 @@ two_programs([First | _] = Nodes, I) ->
                     [] -> [{print, {id, erlang:unique_integer([positive])}}];
                     P -> [{print, {id, erlang:unique_integer([positive])}} | P]
                 end || _ <- [1, 2]],
-    %% If both requests had the same label and the same worker, events could not tell them apart. So
-    %% this is never done.
+    %% If both requests had the same label and the same worker, their events could not be told
+    %% apart. So the test never gives them both.
     {Starts, Labels} = case I rem 3 of
                            0 -> {[new, new], [I, I]};
                            1 -> {[w1, w2], [{shop, I}, <<"order", I>>]};
@@ -520,8 +521,8 @@ done(Nodes) ->
                    _ -> call(N, ?WORK, done, [])
                end || N <- Nodes]).
 
-%% A cause is printed before the events that follow from it, and its time is not
-%% later.
+%% Checks that a cause is printed before the events that follow from it, and
+%% that no id is printed twice.
 in_order(Events) ->
     lists:foldl(
       fun(#{<<"id">> := Id, <<"cause">> := Cause} = E, Seen) ->

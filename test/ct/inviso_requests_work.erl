@@ -83,7 +83,8 @@ id() ->
 worker(I) ->
     list_to_atom("w" ++ integer_to_list(I)).
 
-%% Returns the sum of the values that done/0 returns on all nodes when the program has ended.
+%% After the program has ended, each node has a value of done/0. Returns the sum that these values
+%% must have.
 actions(Program) ->
     lists:sum([1 + more(A) || A <- Program]).
 
@@ -189,7 +190,8 @@ settle(N) ->
 done() ->
     ets:lookup_element(?TABLE, done, 2).
 
-%% Returns what the processes noted themselves: pairs {Event, Cause}, each of the form {Kind, Id}.
+%% Returns what the processes themselves have noted: pairs {Event, Cause}. Event and Cause have the
+%% form {Kind, Id}.
 truth() ->
     ets:tab2list(?TABLE) -- [{done, done()}].
 

@@ -72,8 +72,8 @@ burst(Node, Thousands) ->
                " lists:foreach(fun lists:last/1, Ls) end, lists:seq(1, " ++
                    integer_to_list(Thousands) ++ ")).").
 
-%% Returns the number of events in the JSON. The JSON may also have objects that count events after
-%% the limit.
+%% Returns the number of events in the JSON. Other objects may say how many events came after the
+%% limit; these are not counted.
 shown(Json) ->
     {Lost, Events} = lists:partition(fun(J) -> is_map_key(<<"lost">>, J) end,
                                      ?LIB:json(Json)),
@@ -398,8 +398,8 @@ count_lines(Fd, {ok, Line}, Last, Events, Lost) ->
     #{<<"lost">> := N} = inviso_trace_json:decode(string:trim(Line)),
     count_lines(Fd, file:read_line(Fd), Last, Events, Lost + N).
 
-%% The log has the last calls and not the first ones. The node has one scheduler, because each
-%% scheduler has a ring of its own for its newest events.
+%% The log has the last calls, and the first calls were overwritten. The node has only one
+%% scheduler, because each scheduler keeps its newest events in its own ring.
 flight_recorder(Config) ->
     Node = a_node(Config, #{args => ["+S", "1:1"]}),
     Cmd = start(Config, Node, ["record", "--keep", "newest", "--for", "200s",
@@ -485,7 +485,7 @@ detached_and_removed(Config) ->
     [] = inviso_footprint:left(Before, Node, 90000).
 
 %% The first fetch is interrupted by a limit on the size of files. A kill or a full disk has the
-%% same effect. The next fetch continues where the first one ended.
+%% same effect. The next fetch continues where the first fetch ended.
 fetch_is_interrupted(Config) ->
     Node = a_node(Config),
     Before = inviso_footprint:of_node(Node),
@@ -535,8 +535,8 @@ record_cannot_fetch(Config) ->
     ok = ?LIB:signal(Cmd, "INT"),
     #{status := 1, err := Err} = ?LIB:wait(Cmd, 100000),
     says(Err, "stay on the nodes .*inviso fetch -n .* much -o "),
-    %% The session has stopped, so it stays although it gets no request in this pause. A running
-    %% session would end.
+    %% In this pause the session gets no request. A running session would end, but this session has
+    %% stopped, so it stays.
     timer:sleep(12000),
     #{status := Status} = run(Config, Node, ["fetch", "much", "-o", Dir]),
     true = lists:member(Status, [0, 7]),

@@ -150,7 +150,7 @@ code_that_is_loaded_later_is_traced(Config) ->
     [nomatch = string:find(Out, W) || W <- ["other(2)", "ship_other(4)"]],
     nomatch = string:find(Err, "shop_other").
 
-%% The rule `failed' or `slow' applies to all functions that the group selects.
+%% The rules `failed' and `slow' apply to all functions that the group selects.
 slow_calls_of_groups(Config) ->
     ok = shop(Config),
     [begin

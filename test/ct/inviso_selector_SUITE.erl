@@ -125,9 +125,9 @@ changed_texts_select_the_same(Config) ->
                  {Text, Args}
              end || _ <- lists:seq(1, inviso_test_lib:soak(1500, 50000))],
     %% For some texts the results may differ. These texts are left out. A record is found by the
-    %% name of the module, and the change may be in this name. A message that is invalid in one
-    %% notation can be valid in the other. Erlang also accepts numbers such as 1.2_5, and integer(X)
-    %% for is_integer(X).
+    %% name of the module, and the change may be in this name. If a text selects messages, it can be
+    %% invalid in one notation and valid in the other. Erlang also accepts numbers such as 1.2_5,
+    %% and integer(X) for is_integer(X).
     Left = "rec|send|[0-9]_|is_[,;]",
     [] = [D || {T, Args} <- Cases, re:run(T, Left) =:= nomatch,
                D <- [different(T, Args, Config)], D =/= same].
