@@ -10,14 +10,14 @@
 -export([all/0, suite/0, groups/0, init_per_suite/1, end_per_suite/1,
          end_per_testcase/2]).
 -export([names_of_the_document/1]).
-%% the functions of the document of seq_trace
+%% cases for the functions in the documentation of seq_trace
 -export([set_token_1/1, set_token_2/1, set_token_2_timestamps/1, get_token_0/1,
          get_token_1/1, print_1/1, print_2/1, reset_trace_0/1,
          reset_trace_0_of_others/1, set_system_tracer_1/1,
          get_system_tracer_0/1]).
-%% the messages that the document describes
+%% cases for the messages that the documentation describes
 -export([message_send/1, message_receive/1, message_print/1]).
-%% the sections of the document
+%% cases for the sections of the documentation
 -export([trace_messages_sent_to_the_system_tracer/1, sequential_tracing/1,
          trace_token/1, serial/1, serial_beyond_27_bits/1,
          performance_considerations/1, ports/1,
@@ -60,9 +60,10 @@ end_per_testcase(_Case, _Config) ->
     _ = seq_trace:set_system_tracer(false),
     ok.
 
-%% Each function, message and section of the document has at least one case in the list. The name of
-%% the case begins with that of the function, message or section. Common Test runs each listed case,
-%% and each case of this suite is listed.
+%% The file document.names lists the functions, messages and sections of the documentation of
+%% seq_trace, each with at least one case. The name of the case begins with the name of the
+%% function, message or section. Common Test runs each listed case, and each case of this suite is
+%% listed.
 names_of_the_document(Config) ->
     {ok, Names} = file:consult(filename:join(?config(data_dir, Config),
                                              "document.names")),
@@ -74,7 +75,7 @@ names_of_the_document(Config) ->
     [] = Listed -- lists:usort(Listed),
     Here = lists:append([Cases || {_, _, Cases} <- groups()]),
     [] = Here -- Listed,
-    %% The list has exactly the functions that seq_trace exports in this release.
+    %% The file has exactly the functions that seq_trace exports in this release.
     Exports = [atom_to_list(F) ++ "/" ++ integer_to_list(A)
                || {F, A} <- seq_trace:module_info(exports), F =/= module_info],
     {Same, Same} = {lists:sort(Exports),
@@ -91,8 +92,8 @@ is_run(Case) ->
                  lists:member(Case, Cases)]
         andalso erlang:function_exported(?MODULE, Case, 1).
 
-%% For instance, print/2 has the case print_2, {print, ...} has message_print, and "Trace Token" has
-%% trace_token.
+%% Returns true if the case has the right name: print/2 has the case print_2, {print, ...} has
+%% message_print, and "Trace Token" has trace_token.
 is_named(message, Name, Case) ->
     {match, [Kind]} = re:run(Name, "^{'?([a-z]+)", [{capture, [1], list}]),
     lists:prefix("message_" ++ Kind, atom_to_list(Case));
@@ -464,8 +465,8 @@ trace_token(Config) ->
                end),
     [{seq_trace, 18, {'receive', {0, 2}, _, _, {2, b}}}] = Events.
 
-%% "The algorithm for updating Serial": random programs of four processes, and the two
-%% counters of each process as the document describes them.
+%% "The algorithm for updating Serial". Runs random programs of four processes, and compares their
+%% serials with the two counters of each process that the documentation describes.
 serial(Config) ->
     ok = inviso_test_lib:seed(?FUNCTION_NAME),
     Names = [a, b, c, d],
@@ -512,8 +513,8 @@ serial_beyond_27_bits(Config) ->
     [{null, false}, {1, false}, {2, true}, {3, true}] =
         [{C, Certain} || #{<<"cause">> := C, <<"certain">> := Certain} <- causes(Config)].
 
-%% Returns random actions of all processes, in one possible order. A message is received after it
-%% was sent. Each process begins with a token.
+%% Returns random actions of all processes, in one possible order: a message is sent before it is
+%% received. Each process begins with a token.
 script(0, _, Queued) ->
     [{To, recv, Id} || {To, Id} <- Queued];
 script(N, Names, Queued) ->
@@ -539,8 +540,8 @@ player(Name, Script, Starter) ->
     seq_trace:set_token([]),
     Starter ! {self(), done}.
 
-%% Returns the events that the actions make by the document's algorithm. The state of a process is
-%% {prev_cnt, curr_cnt, _}.
+%% Returns the events that the actions make by the algorithm in the documentation. The state of a
+%% process is {prev_cnt, curr_cnt, _}.
 model([], _, _) ->
     [];
 model([{P, recv, Id} | Script], State, Sent) ->
@@ -836,8 +837,8 @@ seq_server() ->
             From ! answer
     end.
 
-%% Runs the document's code with the document's system tracer and with inviso's tracer. Both print
-%% the same text.
+%% Runs the example of the documentation twice: with the system tracer of the example, and with
+%% inviso's tracer. The printed text must be the same.
 example_of_use(Config) ->
     Source = filename:join(?config(data_dir, Config), "seqex.erl"),
     {ok, seqex, Beam} = compile:file(Source, [binary]),
@@ -850,11 +851,10 @@ example_of_use(Config) ->
                 "\"We are here now\"",
                 "17:<0.30.0> Received {2,4} FROM <0.31.0> WITH",
                 "{ack,{received,the_message}}"],
-    %% test/0 starts the document's own tracer.
+    %% test/0 starts the system tracer of the documentation.
     {Theirs, _} = printed(fun() -> seqex:test(), whereis(call_server) end, 8, Document),
     Theirs = Document,
-    %% The function does what test/0 does, but starts inviso's tracer instead of the document's
-    %% tracer.
+    %% From here on the test does what test/0 does, but starts inviso's tracer instead.
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
     ok = inviso_seq:start(Tracer),
@@ -883,8 +883,9 @@ example_of_use(Config) ->
      "seq_trace 17 'receive' {2,4} <0.31.0> to <0.30.0> {ack,{received,the_message}}"] =
         Lines.
 
-%% Runs a function, and collects its output and that of the processes that it starts. The function
-%% returns the pid of call_server. Returns the lines for comparison, and the text itself.
+%% Runs Fun, which returns the pid of call_server. Collects the output of Fun and of the processes
+%% that Fun starts. Returns the lines of the output in a form that can be compared with the
+%% documentation, and the output itself.
 printed(Fun, N, Document) ->
     Self = self(),
     Leader = spawn_link(fun() -> collect([], N, Self) end),

@@ -97,8 +97,8 @@ label_2(Config) ->
                 end,
         fun(P) -> [{a, {print, {0, 1}, P, [], x}}] end).
 
-%% restore/1 uses no serial again. A message that a process sends after restore/1 follows from the
-%% message that the process received before label/1.
+%% After restore/1, no serial is used a second time. A message that a process sends after restore/1
+%% follows from the message that the process received before label/1.
 restore_1(Config) ->
     run(Config, fun() ->
                         token(17, ?ALL),

@@ -81,7 +81,7 @@ init_per_testcase(_, Config) ->
 
 end_per_testcase(a_node_is_killed, _) -> ok;
 end_per_testcase(_, Config) ->
-    %% No node may still have a trace of the command, even if the case has failed.
+    %% Waits until the command has released all nodes, even if the case has failed.
     released(Config, ?config(nodes, Config)).
 
 %%---------------------------------------------------------------------------
@@ -117,8 +117,8 @@ checkouts(Config, Ids) ->
     [Web | _] = ?config(nodes, Config),
     ok = call(Web, ?WORK, checkouts, [Ids, others(Config)]).
 
-%% Returns what inviso_footprint finds on each node before a test. Code of an earlier command may
-%% still be loaded.
+%% Returns the footprint of each node before a test. First waits until the code of an earlier
+%% command is no longer loaded.
 footprints(Config) ->
     _ = [until(fun() ->
                        call(N, erlang, whereis, [inviso_loading]) =:= undefined
@@ -127,9 +127,8 @@ footprints(Config) ->
                end) || N <- ?config(nodes, Config)],
     [inviso_footprint:of_node(N) || N <- ?config(nodes, Config)].
 
-%% Returns the things on a node that were not there before. Things that have
-%% disappeared do not count, such as processes that had just connected the
-%% nodes.
+%% Returns the things on a node that were not there before. Things that have disappeared since then
+%% do not count, such as processes that connected the nodes.
 left(Before, Node) ->
     inviso_command_lib:until_same(
       fun() ->
@@ -358,8 +357,8 @@ labels_in_views(Config) ->
     contains(Merge(["--request", "1", "--format", "sequence"]),
              [<<"\"label\":\"">>, Label]).
 
-%% A tree is printed while the command runs. If its request has events after that, the command
-%% counts them.
+%% A tree is printed while the command runs. If the request of the tree has events after that, the
+%% command counts these events.
 printed_when_over(Config) ->
     [Web | _] = ?config(nodes, Config),
     Cmd = begin_seq(Config, ["seq"], ["--requests", "2", "--idle", "500ms",
@@ -405,8 +404,8 @@ an_endless_request(Config) ->
     contains(Out, <<"stopped: 1 request (--requests)">>),
     true = call(Web, erlang, exit, [Pings, kill]).
 
-%% A process calls a traced function by tail calls. The VM keeps one frame for each call on the
-%% process's stack until the call ends. At 1000 frames the patterns stop asking for the ends of
+%% A process calls a traced function by tail calls. Until a call ends, the VM keeps a frame for it
+%% on the process's stack. When there are 1000 frames, the patterns stop asking for the ends of
 %% calls. Then the process can begin requests again.
 calls_without_an_end(Config) ->
     [Web | _] = ?config(nodes, Config),
@@ -465,8 +464,8 @@ tokens_that_are_left(Config) ->
     #{status := 0, err := Err} = wait(Cmd, 120000),
     contains(Err, <<"1 process(es) still hold a token">>),
     [{Keeper, Old}] = call(Web, ?WORK, tokens, []),
-    %% The token of this process does not disturb the next command, which shows no event of the
-    %% process.
+    %% This process still has a token. The next command is not disturbed by the token, and shows no
+    %% event of the process.
     Next = begin_seq(Config, ["--requests", "1", "--reset-all-tokens",
                               work("checkout/2")]),
     [{Keeper, Old}] = call(Web, ?WORK, tokens, []),
@@ -514,7 +513,7 @@ usage(Config) ->
     ok.
 
 %%---------------------------------------------------------------------------
-%% Deaths. end_per_testcase checks that the nodes are released.
+%% The command or a node dies. end_per_testcase checks that the nodes are released.
 
 the_command_is_killed(Config) ->
     Before = footprints(Config),

@@ -140,8 +140,8 @@ go_on(P) ->
 go_on() ->
     persistent_term:put(?MODULE, on).
 
-%% @doc Does what late/1 does, but from go_on/0 to quiet/1 the process sends a message of its
-%% request every 5 ms.
+%% @doc Starts the same process as late/1. But between go_on/0 and quiet/1 this process sends a
+%% message of its request every 5 ms.
 restless({Shop, _} = Nodes) ->
     persistent_term:put(?MODULE, waits),
     spawn(fun() ->
@@ -189,9 +189,8 @@ again(P, Id) ->
     P ! {again, Id},
     ok.
 
-%% @doc Sends 55 messages every 20 ms to the process `echo' on the node, N times. Each message is
-%% sent after the answer to the one before. A message has an odd serial, and its answer has the next
-%% serial.
+%% @doc Every 20 ms, sends 55 messages to the process `echo' on the node, N times. Waits for the
+%% answer to each message. A message has an odd serial, and its answer has the next serial.
 pings(Node, N) ->
     {P, Ref} = spawn_monitor(fun() -> ping(Node, N) end),
     receive {'DOWN', Ref, process, P, normal} -> ok end.

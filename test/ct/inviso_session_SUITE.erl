@@ -381,7 +381,7 @@ untouched(N2, Tracee, Tracer) ->
 %% the VM. So inviso refuses it.
 what_crashes_a_vm_is_refused(Config) ->
     {N1, _, #{name := Node2} = N2} = nodes_of(Config),
-    %% This code makes a process that is traced by a session of its own until the node ends.
+    %% The code runs in a process that traces itself in its own session, until the node ends.
     Code = "S = trace:session_create(other, self(), []),"
         "trace:process(S, self(), true, [garbage_collection]),"
         "register(other, self()), receive stop -> S end.",
@@ -554,7 +554,7 @@ a_ti_file_that_does_not_open_is_no_crash(Config) ->
         inviso(N1, init_tracing, [[{trace, {file, "a"}},
                                    {ti, {file, "no/such/directory/a"}}]]),
     {ok, [{Node1, ok}]} = inviso(N1, stop_all, []),
-    %% If a process dies after its answer, the logger writes the crash report some time later.
+    %% If a process has died after its answer, the logger may still have to write the crash report.
     timer:sleep(500),
     ok = call(N1, logger_std_h, filesync, [reports]),
     {ok, <<>>} = file:read_file(Log).
@@ -644,7 +644,7 @@ warm_up(N1, #{name := Node2}) ->
     ok.
 
 same(Before, N2) ->
-    %% Processes that served the last call may still be ending.
+    %% The processes that served the last remote call may not have ended yet.
     try
         wait_until(fun() -> inviso_test_lib:left_behind(Before, N2) =:= [] end)
     catch

@@ -8,8 +8,9 @@
 
 -define(MOST, 10).
 
-%% @doc Plays random scripts on both VMs. Exits with 1 if at least one outcome differs. Arguments:
-%% two commands that each start a VM which runs serve/0, the number of seconds, and the first seed.
+%% @doc Plays random scripts on both VMs. Exits with 1 if at least one outcome differs. The first
+%% two arguments are commands that start a VM, which runs serve/0. The others are the number of
+%% seconds, and the first seed.
 -spec main() -> no_return().
 main() ->
     [Here, There, Secs, Seed] = init:get_plain_arguments(),
@@ -58,8 +59,8 @@ judge(Script, {Here, There}) ->
 verdict(Same, Same) -> same;
 verdict(_, There) when element(1, There) =:= failed -> no_script;
 verdict(_, crashed) -> vm_crashed;
-%% A script does not count if the engine answers `not_supported': the engine's tables are limited,
-%% and the VM's own sessions have no such limit.
+%% The engine's tables are limited, and the VM's own sessions have no such limit. So a script does
+%% not count if the engine answers `not_supported'.
 verdict({Answers, _, _} = Ours, Theirs) ->
     case [W || {error, {not_supported, W}} <- Answers] of
         [] -> {differs, unlike(Ours, Theirs)};
@@ -76,7 +77,8 @@ unlike({Answers1, Events1, Left}, {Answers2, Events2, _}) ->
 unlike(Here, There) ->
     io_lib:format("~p~n    not~n~p~n", [Here, There]).
 
-%% Returns the smallest script with different outcomes, and their difference.
+%% Makes the script smaller as long as the outcomes differ. Returns the smallest script, and the
+%% difference.
 shrink(Script, How, Vms) ->
     try_each(smaller(Script), Script, How, Vms).
 
@@ -193,8 +195,8 @@ play(Script) ->
         {'DOWN', Ref, process, Pid, {played, {Answers, Events}}} ->
             {Answers, Events, left(1000)};
         {'DOWN', Ref, process, Pid, Reason} ->
-            %% The reason is printed, because it is possible that the other
-            %% release cannot read the term.
+            %% The reason is returned as text, because the other release may be
+            %% unable to read the term.
             {failed, lists:flatten(io_lib:format("~p", [Reason]))}
     after 60000 ->
             exit(Pid, kill),

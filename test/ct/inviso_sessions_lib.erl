@@ -76,7 +76,8 @@ same(Suite, Case, Config) ->
             end
     end.
 
-%% @doc Writes the outcomes on this VM, which must have sessions of its own.
+%% @doc Plays the scripts of the suite on this VM, which must have trace sessions itself. Writes the
+%% outcomes to a file.
 -spec record(module()) -> ok.
 record(Suite) ->
     true = has_sessions(),

@@ -131,8 +131,8 @@ step({Session, Function, [Many | _] = Args}, State)
 step({Session, Function, Args}, State) ->
     {answer(fun() -> ask(Session, Function, Args, State) end), State}.
 
-%% Calls a function of inviso_trace. The first argument is the session's handle, or is left out for
-%% `none'.
+%% Calls a function of inviso_trace. The first argument is the handle of the session. If the session
+%% is `none', the call has no such argument.
 ask(none, Function, Args, State) ->
     apply(inviso_trace, Function, bind(Args, State));
 ask(Session, Function, Args, State) ->
@@ -182,8 +182,8 @@ times({call_time, Times}) when is_list(Times) ->
 times(Other) ->
     Other.
 
-%% Returns the answer of the call. If the call fails, the result includes the numbers of the
-%% arguments that format_error/2 explains as wrong: 1 is the first argument.
+%% Returns the answer of the call. If the call fails, the result also says which arguments
+%% format_error/2 explains as wrong (1 is the first argument).
 explained(Fun) ->
     try
         {answer, Fun()}
@@ -221,7 +221,7 @@ collected(Pid) ->
         {'DOWN', Ref, process, Pid, _} -> none
     end.
 
-%% Returns the events that the calling process itself got.
+%% Returns the trace events in the mailbox of the calling process.
 own() ->
     receive
         M when element(1, M) =:= trace; element(1, M) =:= trace_ts ->

@@ -103,8 +103,8 @@ seqs(Node, Ns) ->
     _ = call(Node, lists, zipwith, [fun lists:seq/2, [1 || _ <- Ns], Ns]),
     ok.
 
-%% Starts a process that calls lists:seq(1, N) for N from 0 to 9, again and
-%% again.
+%% Starts a process that calls lists:seq(1, N) again and again. N runs from 0 to
+%% 9, and then starts again at 0.
 flood(Node) ->
     Loop = inviso_guard:expressions(
              "(fun L() -> [lists:seq(1, N) || N <- Ns], timer:sleep(1), L()"
@@ -129,7 +129,7 @@ objects(Config, S) ->
     [?JSON:decode(unicode:characters_to_binary(Line))
      || Line <- string:lexemes(Out, "\n")].
 
-%% Returns N of each call lists:seq(1, N).
+%% Returns the argument N of each recorded call lists:seq(1, N).
 numbers(Events) ->
     [list_to_integer(N)
      || {<<"call">>, [MFA | _]} <- Events,
@@ -356,13 +356,13 @@ sessions_that_are_killed_end(Config) ->
     end,
     clean(Config, Guard, Ss).
 
-%% A session is killed while no other client uses the code. The engine is slow. The code stays until
-%% the engine has closed the trace session.
+%% A session is killed while no other client uses the code, and the engine is slow. The code stays
+%% until the engine has closed the trace session.
 code_goes_after_the_sessions(Config) ->
     engine_is_last(Config, fun(_, _) -> ok end).
 
-%% The engine is killed too. The code stays until the next engine has cleared what the sessions have
-%% left.
+%% The session is killed, and then the engine. The code stays until the next engine has cleared what
+%% the session has left.
 code_goes_after_what_killed_sessions_left(Config) ->
     engine_is_last(Config, fun(Node, Engine) ->
                                    true = call(Node, erlang, exit,

@@ -228,8 +228,8 @@ patterns_catch_what_they_say(_Config) ->
          {"f(_, X) when length(X) > 1", [[a, [1, 2]]], [[a, [1]], [a, b]]}],
     _ = [check(Text, f, Yes, No)
          || {Text, Yes, No} <- Table],
-    %% A spec that is only a module selects all its functions; with '_' as
-    %% function it selects the exported functions.
+    %% A spec that is only a module selects all functions of the module. If the
+    %% function is '_', the spec selects the exported functions.
     [[{call, {?P, g, [1]}}, {call, {?P, hidden, [1]}}]] =
         ?P:caught([<<"inviso_arm_probe">>], {?P, g}, [[1]]),
     [[{call, {?P, g, [1]}}]] =
@@ -286,8 +286,8 @@ actions_give_what_they_say(_Config) ->
         ?P:caught([<<"lists:nth(5, _) -> return">>], {lists, nth}, [[5, []]]),
     [[{call, {?P, hidden, [a]}, {?P, g, 1}}]] =
         ?P:caught([<<"inviso_arm_probe:hidden -> caller">>], {?P, g}, [[a]]),
-    %% If several specs match one call, the call makes one event, with the
-    %% actions of all of them.
+    %% If several specs match a call, the call makes only one event, with the
+    %% actions of these specs.
     Both = [<<"inviso_arm_probe:f(a)">>, <<"inviso_arm_probe -> return">>,
             <<"inviso_arm_probe:f/1 -> caller">>],
     [[{call, {?P, f, [a]}, {?P, idle, 0}}, {return_from, _, a}],
@@ -295,8 +295,8 @@ actions_give_what_they_say(_Config) ->
         ?P:caught(Both, {?P, f}, [[a], [b]]),
     [[{call, {?P, g, _}}, {call, {?P, hidden, _}}, {return_from, _, _},
       {return_from, _, _}]] = ?P:caught(Both, {?P, g}, [[a]]),
-    %% The action of one spec does not apply to calls that match only another
-    %% spec.
+    %% The first spec has an action. A call that matches only the second spec
+    %% does not get this action.
     Two = [<<"inviso_arm_probe:f(a) -> return">>, <<"inviso_arm_probe:f(b)">>],
     [[_, {return_from, _, _}], [_], []] =
         ?P:caught(Two, {?P, f}, [[a], [b], [c]]),
@@ -560,8 +560,8 @@ a_flood_of_new_atoms_is_refused(_Config) ->
                                {[<<"lists:seq/2">>], Flood("'", "'")},
                                {[<<"lists:seq/2">>], Flood("{global,", "}")}]],
     true = erlang:system_info(atom_count) - Before < 20,
-    %% Names that are atoms already do not count towards the limit on new
-    %% atoms.
+    %% The names in these specs exist as atoms, so they do not count towards the
+    %% limit on new atoms.
     {ok, _, _} = Plan(lists:duplicate(300, <<"lists:seq(A, B) when A < B">>)
                       ++ lists:duplicate(300, <<"'lists':'seq'/2">>), []),
     ok.

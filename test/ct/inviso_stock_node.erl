@@ -44,11 +44,11 @@
 
 %% @doc Starts a node in a new directory under `Base'.
 %%
-%% Options: `name' (of any length; a name with `@' is a long name), `cookie',
-%% `uid' (only for root), `args' and `env' (more arguments and environment
-%% variables), `wrap' (a program and its arguments, which start the node),
-%% `program' (runs instead of `erl', with the same arguments, and names the node
-%% itself), `boot_ms' (how long the node may take to boot).
+%% Options: `name' (of any length; a name with `@' is a long name), `cookie', `uid' (the user as
+%% which the node runs; only for root), `args' and `env' (more arguments and environment variables),
+%% `wrap' (a program and its arguments, which start the node), `program' (runs instead of `erl',
+%% with the same arguments, and names the node itself), `boot_ms' (how long the node may take to
+%% boot).
 -spec start(file:filename(), map()) -> test_node().
 start(Base, Opts) ->
     Unique = unique(),
@@ -105,7 +105,7 @@ wrap(#{wrap := Words}) -> Words;
 wrap(_) -> [].
 
 %% Returns words to put before a command line, so that it runs as this user. If the test's node ends
-%% in any way, the program is killed.
+%% for any reason, the program is killed.
 as_user(Uid) ->
     case os:find_executable("setpriv") of
         false -> [];
@@ -239,9 +239,9 @@ call(Node, M, F, Args, Ms) ->
 many(Node, M, F, Lists) ->
     request(Node, {many, M, F, Lists}, ?CALL_MS).
 
-%% @doc Calls a function with each pair of arguments: the Nth elements of As and
-%% Bs. No call may fail. This is much faster than many/4, because the node does
-%% not interpret each call.
+%% @doc Calls a function with each pair of arguments: the first argument is from As, and the second
+%% is at the same place in Bs. No call may fail. This is much faster than many/4, because the node
+%% does not interpret each call.
 -spec zip(test_node(), module(), atom(), [term()], [term()]) -> [term()].
 zip(Node, M, F, As, Bs) ->
     request(Node, {zip, M, F, As, Bs}, ?CALL_MS).

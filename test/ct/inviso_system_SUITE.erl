@@ -38,8 +38,8 @@ otp(Node) ->
 
 opts(Config) -> ?config(opts, Config).
 
-%% Returns true if the node has a single system monitor. From OTP 28 on, each trace session has its
-%% own.
+%% Returns true if the node has a single system monitor. From OTP 28 on, each trace session can have
+%% a system monitor.
 one_for_all(Config) -> ?config(otp, Config) < 28.
 
 traced(Specs, Config) ->
@@ -203,7 +203,7 @@ two_sessions(Config) ->
     end,
     #{status := 0} = stopped(Cmd).
 
-%% 30000 reports come at the same time, more than the session's process handles at once. The process
+%% 30000 reports come at the same time. The session's process cannot handle so many at once. So it
 %% stops the reports, records those that wait, and starts the reports again.
 a_burst(Config) ->
     case one_for_all(Config) of

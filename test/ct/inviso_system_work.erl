@@ -13,8 +13,8 @@ collects(N) ->
                        length(List)
                end).
 
-%% @doc Copies a list of N elements in one step, by sending it: the scheduler cannot run another
-%% process meanwhile.
+%% @doc Sends a list of N elements, which copies the list. The scheduler cannot run another process
+%% during the copying.
 runs_long(N) ->
     in_process(fun() ->
                        List = lists:seq(1, N),
@@ -66,8 +66,8 @@ is_flooded(N) ->
     Pid ! stop,
     ok.
 
-%% @doc Sends N reports to the system monitor while this process is suspended. Returns how many
-%% messages are then in its message queue.
+%% @doc Suspends the process Monitor, and sends it N reports of a system monitor. Returns how many
+%% messages the suspended process has in its queue. Then the process continues.
 reports(Monitor, N) ->
     true = erlang:suspend_process(Monitor),
     _ = [Monitor ! {monitor, self(), busy_port, none} || _ <- lists:seq(1, N)],

@@ -317,7 +317,8 @@ many_names_in_a_packet(Config) ->
     Wanted = [P || #{<<"payload">> := [P]} <- Items].
 
 %% An event with the largest permitted terms fits into the smallest packet. A term takes at most an
-%% eighth of a packet. The names of its atoms are in the packet too, and can take more.
+%% eighth of a packet. The names of the term's atoms are also in the packet, and may take more than
+%% an eighth.
 fat_events_fit_small_packets(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{packet_bytes => 4096, max_term_bytes => 512}),

@@ -157,8 +157,8 @@ ctrl_c(Config) ->
     contains(Last, ["recorded", "interrupted"]),
     [] = inviso_footprint:left(Before, Node, 90000).
 
-%% Types Ctrl-S, which stops the output, waits for longer than the time limit, and types Ctrl-Q,
-%% which lets the output continue.
+%% Types Ctrl-S, which stops the output. When the time limit has passed, types Ctrl-Q. Then the
+%% output continues.
 held_output(Config) ->
     Node = a_node(Config),
     Port = terminal(Config, Node, ["trace", "--for", "6s", "--events", "0",

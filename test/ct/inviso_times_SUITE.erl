@@ -171,8 +171,8 @@ exceptions(Config) ->
          of_function(F, 1, Results) || F <- [outer, thrower]],
     #{count := 1, unpaired := 0} = of_function(quick, 1, Results).
 
-%% 30 processes are killed during their calls. If the VM reports the end of such a call, it reports
-%% an exception. It must report the same ends to inviso's tracer as to a process that is the tracer.
+%% 30 processes are killed during their calls. The VM may report the end of such a call, as an
+%% exception. It must report the same ends to inviso's tracer as to a process that is the tracer.
 kills(Config) ->
     Tracer = opened(function, Config),
     ok = timed(Tracer, [{stay, 0}, {loop, 2}], fun() -> ok end),
@@ -188,8 +188,8 @@ kills(Config) ->
              of_function(F, A, Results)
      end || {F, A, Calls} <- [{stay, 0, 1}, {loop, 2, 3}]].
 
-%% Kills a process during its calls. Returns the ends of calls that this process received as a
-%% tracer.
+%% Kills a process during its calls. If the caller of this function is the tracer, returns the ends
+%% of calls that it received.
 killed_in_calls(Tracer) ->
     {Pid, _} = P = traced(Tracer, fun() -> loop(2, fun stay/0) end),
     wait_until(fun() -> is_in_stay(Pid) end),

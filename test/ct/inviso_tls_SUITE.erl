@@ -122,9 +122,9 @@ with_cert(Config, Name) ->
     ["--tls-cert", pem(Config, Name ++ ".pem"),
      "--tls-key", pem(Config, Name ++ ".key")].
 
-%% Traces the node, and checks that the command leaves nothing on it. With each connection, the node
-%% itself replaces the process that accepts connections. With the first connection, it also starts
-%% registered processes.
+%% Traces the node, and checks that the command leaves nothing on it. The node itself also starts
+%% processes: with each connection, it replaces the process that accepts connections, and with the
+%% first connection it starts registered processes.
 traces(Config, #{name := Name} = Node, Args) ->
     #{status := 0} =
         ?LIB:run(opts(Config, Node), ["status", "-n", Name | Args]),
@@ -269,8 +269,8 @@ plain_or_tls(Config) ->
                  ["status", "-n", Name ++ "," ++ PlainName, "--plain",
                   PlainName | with_ca(Config)]),
     [_, _] = ?LIB:lines(Out),
-    %% With -n all, the command knows the names of the nodes only after it has connected. So it
-    %% notices only then that --plain names none of them.
+    %% With -n all, the command must first connect to learn the names of the nodes. Only then it
+    %% notices that none of them has the name that --plain gives.
     #{status := 2, err := Err} =
         ?LIB:run(opts(Config, Tls),
                  ["status", "-n", Name, "-n", "all", "--plain", "x@127.0.0.1" |
@@ -301,8 +301,8 @@ not_nodes(Config) ->
                   ["does not answer in time"]}]],
     ok.
 
-%% Reads as a node without TLS would: a length of two bytes, and then as many bytes. Such a node
-%% then closes the connection, because the bytes are no handshake.
+%% Reads the bytes as a node without TLS would: a length of two bytes, and then as many bytes as the
+%% length says. These bytes are no handshake, so such a node would close the connection.
 without_tls(S) ->
     {ok, <<Length:16>>} = gen_tcp:recv(S, 2),
     {ok, _} = gen_tcp:recv(S, Length).
@@ -453,7 +453,7 @@ node_dies_in_a_session(Config) ->
     Command = tracing(Config, Node, with_ca(Config)),
     ?NODE:stop(Node),
     #{status := 3, err := Err} = ?LIB:wait(Command, 120000),
-    %% The kernel resets the connection if the node had not read all requests. So the error has one
+    %% If the node had not read all requests, the kernel resets the connection. So the error has one
     %% of two texts.
     says(Err, [Name ++ ": the ", "connection"]).
 
@@ -476,8 +476,8 @@ key_replaced_in_a_session(Config) ->
     #{status := Status} = ?LIB:wait(Command, 120000),
     true = lists:member(Status, [0, 7]).
 
-%% The command is killed when the node has answered, but before the command gets the answer. This
-%% happens during the handshake of TLS, and during that of the node.
+%% The node has answered, but the command is killed before it gets the answer. This is tested during
+%% the TLS handshake, and during the handshake of the node, which follows it.
 killed_in_the_handshake(Config) ->
     {#{name := Name} = Node, Port} = node_at_port(Config, "node"),
     _ = traces(Config, Node, at(Port) ++ with_ca(Config)),

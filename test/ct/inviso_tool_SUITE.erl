@@ -137,7 +137,7 @@ start_and_stop(Config) ->
     shutdown = call(N1, inviso, stop, []),
     {error, {error, {inviso_control_node_error, {badrpc, noconnection}}}} =
         tool(N1, start, [[{c_node, nowhere@nohost}]]),
-    %% The runtime components of the nodes in the argument of stop/1 stay.
+    %% The argument of stop/1 names a node. The runtime component of this node does not end.
     N1 = start(Config),
     {ok, {1, _}} = tool(N1, start_session, []),
     {ok, [{Node1, ok}, {Node2, patterns_untouched}]} =
@@ -162,7 +162,7 @@ one_that_is_killed(Config) ->
     _ = [wait_until(fun() -> call(N, erlang, whereis, [Name]) =:= undefined
                     end)
          || {N, Name} <- [{N3, inviso_c}, {N1, inviso_rt}, {N2, inviso_rt}]],
-    %% If its control component is killed, the tool ends too.
+    %% If the tool's control component is killed, the tool ends too.
     N1 = start(Config, [{c_node, Node3}]),
     true = call(N3, erlang, exit, [call(N3, erlang, whereis, [inviso_c]),
                                    kill]),
@@ -413,7 +413,7 @@ commands(Config) ->
              Is = All(Result),
              {F, Is} = {F, tool(N1, inviso, [F, Args])}
          end || {F, Args, Result} <- Good],
-    %% The tool calls tp only on nodes that trace, and no node traces now.
+    %% The tool calls tp only on nodes that trace. No node traces now, so the result is empty.
     {ok, []} = tool(N1, inviso, [tp, [lists, seq, 2, []]]),
     {ok, [{Node1, ok}, {Node2, ok}]} = tool(N1, inviso,
                                             [cancel_suspension, []]),
@@ -585,8 +585,8 @@ another_session_begins_afresh(Config) ->
     0 = recorded(N1, "lists,seq"),
     {ok, _} = tool(N1, stop, []).
 
-%% If a trace case still runs when its session ends, it does not continue in the next session, on
-%% whatever node it runs.
+%% If a session ends while a trace case still runs, the trace case ends, too. This is tested for a
+%% trace case on the tool's node, and for one on another node.
 a_session_ends_what_is_at_work(Config) ->
     [N1, _] = ?config(nodes, Config),
     N3 = #{name := Node3} = inviso_test_lib:start_node(tool3,
@@ -605,7 +605,8 @@ a_session_ends_what_is_at_work(Config) ->
     true = Node3 =/= maps:get(name, N1),
     inviso_test_lib:stop_node(N3).
 
-%% A trace case is undone while a node is being reactivated. It is then also undone on this node.
+%% A trace case is undone while a node is being reactivated. After that, the trace case is also
+%% undone on this node.
 what_is_undone_while_a_node_comes_back(Config) ->
     [_, N2] = ?config(nodes, Config),
     [_, Node2] = names(Config),
@@ -837,7 +838,8 @@ load(N) ->
 
 dir_of(#{dir := Dir}) -> Dir.
 
-%% Sends the process `slow' of the slow trace case the message `go', after which it ends.
+%% Sends the message `go' to the process `slow', which the slow trace case has started. Then the
+%% process ends.
 go(N) ->
     wait_until(fun() -> is_pid(call(N, erlang, whereis, [slow])) end),
     go = call(N, erlang, send, [slow, go]),

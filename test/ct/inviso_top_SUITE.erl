@@ -187,8 +187,9 @@ many_processes(Config) ->
         call(One, ?WORK, leave, [Ps])
     end.
 
-%% Returns the result of the first of these times in which the process with the full mailbox is
-%% found: a node that has much other work examines fewer processes in a second.
+%% Runs the command for the first of the given times. If the output does not have the process with
+%% the full mailbox, tries the next, longer time: a node with much other work examines fewer
+%% processes in a second.
 examined([For | More], Config) ->
     Cmd = start(?config(opts, Config),
                 ["top", "-n", name(one(Config)), "--once", "--json", "--every", "200ms",
@@ -350,8 +351,8 @@ shows_all(T, Patterns) ->
                       andalso Lines
           end).
 
-%% Waits until the terminal has printed a line, which events may have moved away from
-%% the screen.
+%% Waits until the terminal has printed a line. The line may have moved off the screen because of
+%% events that were printed later.
 printed(T, Pattern) ->
     until(fun() ->
                   Text = tmux(T, "capture-pane -p -S - -t t"),
@@ -453,8 +454,8 @@ trace_of_a_row(Config) ->
               restored(T, 0)
       end, Config).
 
-%% A signal ends the command in the same way as a key does, also while a trace runs. After kill -9
-%% of the command the nodes remove everything themselves.
+%% A signal ends the command in the same way as a key does. It also does so while a trace runs. If
+%% the command is killed with kill -9, the nodes remove everything themselves.
 signals(Config) ->
     Nodes = ?config(nodes, Config),
     Before = footprints(Nodes),
