@@ -10,7 +10,7 @@
 
 -type space() :: {port(), pos_integer()}.
 
-%% @doc Returns a reason why this machine cannot have name spaces, or `none'.
+%% @doc If this machine cannot have name spaces, returns the reason. Otherwise returns `none'.
 -spec why_not() -> none | string().
 why_not() ->
     Missing = [P || P <- ["ip", "unshare", "nsenter", "setpriv"],

@@ -524,8 +524,8 @@ what_is_set(script) ->
      {a, info, [{?WORK, f, 1}, all]},
      {b, info, [{?WORK, f, 1}, all]},
      {b, info, [{?WORK, f, 1}, match_spec]},
-     %% These questions are about g/2, which is not traced: about a traced function, OTP 27 and 29
-     %% give different answers.
+     %% For a traced function, OTP 27 and 29 give different answers to some questions. So these
+     %% questions are about g/2, which is not traced.
      {b, info, [{?WORK, g, 2}, meta]},
      {b, info, [{?WORK, f, 1}, call_count]},
      {b, info, [{?WORK, g, 2}, traced]},
@@ -639,7 +639,7 @@ handle_is_garbage_collected(Config) ->
     ok = inviso_sessions_lib:nothing_left(Config),
     ok = wait_until(fun() -> call(Node, ?MODULE, is_gone, [Weak]) end).
 
-%% A session is closed if the only process that has its handle ends.
+%% Only one process has the handle of a session. When this process ends, the session is closed.
 forgotten() ->
     Self = self(),
     {_, Ref} = spawn_monitor(
@@ -663,8 +663,8 @@ is_gone(Weak) ->
         error:badarg -> true
     end.
 
-%% If all sessions that trace a function trace each call of it, the engine gives the VM no match
-%% spec for this function. Even so, each session gets only calls of the functions that it traces.
+%% If each session that traces a function traces all calls of it, the engine gives the VM no match
+%% spec for the function. Even so, a session gets only calls of the functions that it traces.
 no_match_spec_where_all_want_all(Config) ->
     case has_sessions() of
         true ->
@@ -726,7 +726,7 @@ told(Tracer) ->
     {messages, Messages} = process_info(Tracer, messages),
     [F || {trace, _, call, {_, F, _}} <- Messages].
 
-%% If the engine does not support a request, it returns the error not_supported.
+%% The engine does not support some requests. It answers them with the error not_supported.
 not_supported_is_said(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -820,9 +820,9 @@ too_deep_together() ->
     [A, B] = Sessions,
     1 = inviso_trace:process(A, Tracee, true, [call]),
     1 = inviso_trace:function(A, {?WORK, f, 1}, Deep, [local]),
-    %% If the VM refuses a pattern on one of several functions, the engine sets it on none of them.
-    %% The engine keeps the earlier pattern on h/1. This pattern is not set in the VM yet, because
-    %% session B traces no process.
+    %% If the VM refuses a pattern on one of several functions, the engine sets the pattern on none
+    %% of them. The earlier pattern on h/1 stays. The engine has stored it, but has not set it in
+    %% the VM, because session B traces no process.
     1 = inviso_trace:function(B, {?WORK, h, 1}, true, [local]),
     system_limit = reason(function, [B, {?WORK, '_', '_'},
                                      enabling(Deep), [local]]),
@@ -859,8 +859,8 @@ noted() ->
            inviso_engine:is_plain(?WORK, F, A) orelse
                inviso_engine_counted:left({?WORK, F, A}) =/= #{}].
 
-%% Returns a match spec that the VM accepts alone. Combined with another one it is too deep, because
-%% the variable is deep in the head and the combination adds to that depth.
+%% Returns a match spec that the VM accepts alone. If it is combined with another match spec, the VM
+%% refuses it: the variable is deep in the head, and the combination adds to this depth.
 as_deep_as_can_be() ->
     Spec = fun(N) ->
                    [{[nested(300, fun(X) -> {X} end)],
@@ -1102,8 +1102,8 @@ others() ->
     exit(His, kill),
     ok.
 
-%% A session's counters of a function stop while another session has a global pattern on this
-%% function.
+%% While another session has a global pattern on a function, a session's counters of this function
+%% stop.
 counters_give_way_to_global_patterns(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1140,8 +1140,8 @@ give_way() ->
     Tracee ! stop,
     ok.
 
-%% A session's counters of a function also stop while it has a global pattern of
-%% erlang:trace_pattern/3. This is so whether the pattern or the counters were set first.
+%% While a function has a global pattern of erlang:trace_pattern/3, a session's counters of the
+%% function stop, too. They stop whether the pattern or the counters were set first.
 counters_rest_beside_others(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1174,7 +1174,7 @@ rest() ->
     1 = inviso_trace:function(S, F, restart, [call_count]),
     1 = inviso_trace:function(S, G, false, [call_count, call_time]),
     {call_count, false} = inviso_trace:info(S, G, call_count),
-    %% After the global patterns are removed, the counters start again with the next request to the
+    %% The global patterns are removed. The counters start again with the next request to the
     %% engine.
     2 = lists:sum([erlang:trace_pattern(MFA, false, [global])
                    || MFA <- [F, G]]),
@@ -1203,9 +1203,9 @@ logged() ->
     after 1000 -> []
     end.
 
-%% If a match spec names more tracers than the engine's table can have, the engine sets no pattern.
-%% It also removes this spec's tracers from the table, so that there is room for those of another
-%% spec.
+%% If a match spec names more tracers than fit into the engine's table, the engine sets no pattern.
+%% It also removes the tracers of this match spec from the table. So the tracers of another match
+%% spec fit.
 named_tracers_have_a_limit(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1266,8 +1266,8 @@ block() ->
     Tracee ! stop,
     ok.
 
-%% If another tool replaces a session's pattern for calls, the session no longer has a pattern, and
-%% the other tool's pattern stays.
+%% If another tool replaces a session's pattern for calls, the session has lost this pattern. The
+%% other tool's pattern stays.
 what_others_replace_is_over(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1394,8 +1394,8 @@ killed() ->
                     end),
     ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
     {all, false} = erlang:trace_info(on_load, all),
-    %% If the engine's table of functions without a match spec still had a pattern of the killed
-    %% server, the next server would think that another tool had set it.
+    %% The engine has a table of functions without a match spec. If the table still had a pattern of
+    %% the killed server, the next server would think that another tool had set this pattern.
     false = inviso_engine:is_plain(?WORK, f, 1),
     New = inviso_trace:session_create(s, self(), []),
     badarg = reason(process, [S, Tracee, true, [call]]),
@@ -1409,8 +1409,8 @@ killed() ->
     true = inviso_trace:session_destroy(New),
     ok.
 
-%% The settings of the last session are cleared, even if the server is killed
-%% while it clears them.
+%% The server clears the settings of the last session. If the server is killed
+%% meanwhile, the settings are still cleared.
 a_server_killed_while_it_cleans_up(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};
@@ -1444,7 +1444,7 @@ killed_at_its_end() ->
 until_not_traced(MFA) ->
     case erlang:trace_info(MFA, traced) of
         {traced, false} -> ok;
-        %% Waits for a moment, because there may be only one scheduler.
+        %% Waits, so that the server can run even if there is only one scheduler.
         _ -> receive after 1 -> until_not_traced(MFA) end
     end.
 
@@ -1480,8 +1480,8 @@ traced() ->
     after 0 -> []
     end.
 
-%% The engine marks a session's settings by a bit. A session ends between a call that it traces and
-%% the end of this call. When the call ends, the bit of the ended session belongs to a new session.
+%% In the engine, each session has a bit, which marks its settings. A session ends after a call that
+%% it traces, but before the end of this call. When the call ends, a new session has the bit.
 a_bit_that_is_used_again(Config) ->
     ok = call(?config(node, Config), ?MODULE, used_again, []).
 
@@ -1546,8 +1546,8 @@ session(Tracee, Name) ->
     1 = inviso_trace:process(S, Tracee, true, [call]),
     S.
 
-%% Returns the process that runs the test. The caller is either this process or the tracee, which is
-%% linked to it.
+%% Returns the process that runs the test. Either this process or the tracee calls the function. The
+%% tracee is linked to the process that runs the test.
 self_or(Tracee) ->
     case self() of
         Tracee -> {links, [Pid | _]} = process_info(Tracee, links), Pid;
@@ -1586,8 +1586,8 @@ no_room() ->
     exit(Pid, kill),
     ok.
 
-%% The callback of the test's logger handler. It never returns in the engine's server, so the test
-%% hangs if the server itself logs.
+%% The callback of the test's log handler. If the engine's server calls it, it never returns. So the
+%% test hangs if the server itself logs.
 log(#{level := warning, msg := {Format, Args}}, #{config := Pid}) ->
     _ = self() =:= whereis(inviso_engine_server)
         andalso timer:sleep(infinity),
@@ -1624,8 +1624,8 @@ lists_refused() ->
     Pid ! stop,
     ok.
 
-%% Two requests wait for the server. The first concerns many processes, so the second is answered
-%% first.
+%% Two requests wait for the server. The first is for many processes, so the server answers the
+%% second request first.
 others_do_not_wait_for_many_processes(Config) ->
     case has_sessions() of
         true -> {skip, "OTP's own sessions"};

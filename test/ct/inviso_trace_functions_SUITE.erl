@@ -272,9 +272,9 @@ call_time(script) ->
 call_time(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% The call times of a session include the processes that it traces or has traced. They include
-%% neither processes that only another session traces, nor processes that the session would trace
-%% only after a link.
+%% The call times of a session are those of processes that it traces or has traced. Two kinds of
+%% processes are left out: those that only another session traces, and those that the session would
+%% trace only after a link.
 call_time_of_those_that_are_traced(script) ->
     Times = {b, info, [{?WORK, f, 1}, call_time]},
     [{open, a}, {open, b}, {process, other}, {process, another},
@@ -378,8 +378,8 @@ code_that_comes_is_traced_globally(script) ->
 code_that_comes_is_traced_globally(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% The functions of a module get counters when the module is loaded, and through later requests.
-%% Each counter counts until it is cleared.
+%% The functions of a module get counters when the module is loaded. They also get counters by later
+%% requests. Each counter counts until it is cleared.
 counters_of_code_that_comes(script) ->
     [{open, a},
      {load, ?LATE},
@@ -423,9 +423,9 @@ code_that_is_loaded_again(script) ->
 code_that_is_loaded_again(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Returns the ways in which the last function of a chain of calls can end. It may fail only if its
-%% caller catches the exception: when an exception passes through a function that is not traced, the
-%% VM of OTP 25 reports no `return_to'.
+%% Returns the ways in which the last function of a chain of calls can end. The last function may
+%% fail only if its caller catches the exception. Otherwise the exception would pass through a
+%% function that is not traced, and then the VM of OTP 25 reports no `return_to'.
 ends(caught) -> [return, fail];
 ends(_) -> [return].
 
@@ -725,8 +725,9 @@ specs_of_a_message_may_act(script) ->
 specs_of_a_message_may_act(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Both sessions get calls that come from other modules. The session with the global pattern gets no
-%% calls that come from the module itself.
+%% One session has a global pattern, and the other a local pattern. Both get calls that come from
+%% other modules. Only the session with the local pattern gets calls that come from the module
+%% itself.
 global_beside_local(script) ->
     [{open, a}, {open, b}, {load, ?LATE},
      {a, process, [tracee, true, [call]]},

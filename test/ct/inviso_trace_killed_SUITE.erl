@@ -129,7 +129,8 @@ code_has_gone() ->
     ok = killed([S], [{{?MADE, f, 0}, call_count}]),
     clear([{{?MADE, f, 0}, call_count}]).
 
-%% Two modules are loaded. The server is killed when it has noticed only the first one.
+%% Two modules are loaded. The server notices the first module, and is killed before it notices the
+%% second.
 counters_of_code_that_comes(Config) ->
     ok = call(?config(node, Config), ?MODULE, code_comes, []).
 
@@ -194,8 +195,9 @@ gone_before() ->
 noted(Where) ->
     lists:sort(maps:keys(inviso_engine_counted:left(Where))).
 
-%% A session ends before the server notices that a module was loaded, whose functions got counters
-%% of this session. These counters must be cleared. The server is not killed in this case.
+%% A module is loaded, and its functions get counters of a session. The session ends before the
+%% server notices that the module was loaded. The counters must be cleared. The server is not killed
+%% in this case.
 code_that_comes_before_a_session_is_forgotten(Config) ->
     ok = call(?config(node, Config), ?MODULE, forgotten, []).
 
@@ -217,8 +219,8 @@ has_on_load(Tracer) ->
     {call_count, 0} = erlang:trace_info({?MADE, f, 0}, call_count),
     exit(done).
 
-%% Modules are loaded while a session ends, even after the server has looked for loaded modules and
-%% before it clears counters in the VM. No counter may stay.
+%% Modules are loaded while a session ends. Some come after the server has looked for loaded
+%% modules, and before it clears counters in the VM. No counter may stay.
 code_that_comes_while_a_session_ends(Config) ->
     ok = call(?config(node, Config), ?MODULE, comes_at_the_end, []).
 
@@ -310,12 +312,12 @@ killed(Sessions, His) ->
     cleaned(Sessions, His).
 
 %% Waits until all counters of sessions are cleared and the engine's server has ended. Then checks
-%% that the counters of other tools, His, are still there.
+%% that the other tool's counters, His, are still there.
 cleaned(Sessions, His) ->
     Expected = lists:sort(His),
     _ = (catch wait_until(fun() -> counted() -- Expected =:= [] end)),
     ok = wait_until(fun() -> whereis(inviso_engine_server) =:= undefined end),
-    %% Because of these calls, the handles are not garbage collected earlier.
+    %% These calls use the handles, so the handles are not garbage collected before this place.
     _ = [{'EXIT', {badarg, _}} = (catch inviso_trace:send(S, true, []))
          || S <- Sessions],
     case counted() of

@@ -129,8 +129,8 @@ items(Log) ->
         _ -> error({merge, Status, Said, lost(Items)})
     end.
 
-%% Returns what items/1 returns, for a log in a directory that has no space for output. It reads a
-%% copy of the log.
+%% Returns what items/1 returns for the log. The directory of the log has no space for output, so
+%% the function reads a copy in another directory.
 items_elsewhere(Log, Config) ->
     Copy = name(Config, "copy"),
     {ok, _} = file:copy(Log, Copy),
@@ -169,8 +169,7 @@ accounted(Stats, Items) ->
         Said -> error({unaccounted, Said, {Events, Printed}})
     end.
 
-%% Checks what accounted/2 checks. Also checks that the workload made as many events as the argument
-%% Made says.
+%% Checks what accounted/2 checks. Also checks that Made events were produced.
 accounted(Stats, Items, Made) ->
     #{produced := Produced} = accounted(Stats, Items),
     case Produced of
@@ -200,13 +199,13 @@ number(Payload) ->
 %%---------------------------------------------------------------------------
 %% Times
 
-%% Returns the largest possible difference, in ns, between a printed time and Erlang's system time,
-%% for a tracer that was open for `Open' ns.
+%% Returns the largest possible difference, in ns, between a printed time and Erlang's system time.
+%% The tracer was open for `Open' ns.
 %%
-%% The times in a log are those of CLOCK_MONOTONIC. Its anchors have the times of both clocks: one
-%% anchor is made when the tracer opens, one when it closes, and others between. Between two anchors
-%% Erlang's clock may run 1 % faster or slower. Reading both clocks takes some time, for which 1 ms
-%% is added.
+%% The times in a log are those of CLOCK_MONOTONIC. The anchors of the log have the times of both
+%% clocks: one anchor is made when the tracer opens, one when it closes, and others between. Between
+%% two anchors Erlang's clock may run 1 % faster or slower. Reading both clocks takes some time, for
+%% which 1 ms is added.
 slack(Open) ->
     Open div 100 + 1000000.
 
@@ -234,8 +233,8 @@ flood_forever(I) ->
     flood_forever(I + 1).
 
 %% Starts a process that runs the funs that run/2 sends to it, until stop/1. When this function
-%% returns, the process waits for work. It has already run, because for a process that has not run
-%% yet, the VM reports the current function in one of two ways.
+%% returns, the process has run, and waits for work. For a process that has not run yet, the VM
+%% reports one of two current functions.
 worker() ->
     Pid = spawn(fun work/0),
     ok = run(Pid, fun() -> ok end),

@@ -34,8 +34,8 @@ unload() ->
     ok.
 
 %% While a tracer records, loads the module's code again, loads the library again, and purges the
-%% old code. Between the two loads a signal can make the worker run, and then the VM clears its
-%% flags. So the flags of the worker are set again.
+%% old code. Between the two loads a signal can make the worker run. Then the VM clears the worker's
+%% trace flags, so this function sets them again.
 upgrade(Log) ->
     Tracer = inviso_trace_lib:open(Log, #{}),
     Pid = worker(Tracer),
@@ -52,8 +52,8 @@ upgrade(Log) ->
     inviso_trace_lib:stop(Pid),
     Stats.
 
-%% Purges the module while a trace session uses its tracer. After that, the session gets no events,
-%% and the node does not crash. At the end the node has no library of inviso loaded.
+%% A trace session uses a tracer, and the tracer's module is purged. After that, the session gets no
+%% events, and the node does not crash. At the end the node has no library of inviso loaded.
 session(Log) ->
     Tracer = inviso_trace_lib:open(Log, #{}),
     S = inviso_trace:session_create(load, Tracer, []),

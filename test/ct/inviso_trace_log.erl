@@ -26,9 +26,9 @@ packets(File) ->
     {_Head, Packets} = split(Bin),
     packet_list(Packets).
 
-%% Returns the sums over all streams from the log's last packet, if that is a TOTALS packet: #{why,
-%% produced, recorded, dropped => [by reason]}. If the packet is compressed, the result has only
-%% `why'. Returns false if the last packet is of another type.
+%% If the log's last packet is a TOTALS packet, returns its sums over all streams: #{why, produced,
+%% recorded, dropped => [by reason]}. If the packet is compressed, the result has only `why'. If the
+%% last packet is of another type, returns false.
 -spec totals(file:name_all()) -> map() | false.
 totals(File) ->
     case lists:last([none | packets(File)]) of

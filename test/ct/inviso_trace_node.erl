@@ -5,8 +5,8 @@
 
 -export([start/2, flood/2, flood_on/0, info/0, close/0, os_pid/0]).
 
-%% Starts a tracer, and a worker whose calls it records. The calling process may end when this
-%% function returns, so another process owns the tracer.
+%% Starts a tracer, and a worker whose calls the tracer records. Another process owns the tracer,
+%% because the caller may end when this function returns.
 start(Log, Opts) ->
     Owner = spawn(fun() -> receive never -> ok end end),
     Tracer = inviso_trace_lib:open(Log, Opts#{owner => Owner}),

@@ -8,8 +8,8 @@
 -export([one/3, both/3, have_sessions/0]).
 -export([collect/1, forward/2]).
 
-%% `flags' are set on the process that runs the workload, and `ports' are the flags that are set on
-%% the ports that it opens. `patterns' is a list of {send | 'receive' | MFA, MatchSpec}.
+%% `flags' are set on the process that runs the workload. `ports' are flags for the ports that this
+%% process opens. `patterns' is a list of {send | 'receive' | MFA, MatchSpec}.
 -type scenario() ::
         #{work := atom() | {atom(), atom()}, flags := [atom()],
           ports => [atom()], patterns => [{term(), term()}],
@@ -36,8 +36,8 @@ one(Kind, Scenario, Log) ->
     unset(Scenario),
     seen(T, Names, fun normal/2).
 
-%% Runs the workload once, traced by two trace sessions. Both see the same ids, so no id needs to be
-%% replaced.
+%% Runs the workload once, traced by two trace sessions. Both sessions see the same ids, so no id
+%% needs to be replaced.
 -spec both(inviso | delivery, scenario(), file:filename()) ->
           {seen(), seen()}.
 both(Kind, Scenario, Log) ->
@@ -60,8 +60,8 @@ session({process, Pid}) -> apply(trace, session_create, [theirs, Pid, []]);
 session(T) -> apply(trace, session_create, [ours, tracer(T), []]).
 
 start(process, _Log) -> {process, spawn_link(?MODULE, collect, [[]])};
-%% Names are not recorded: to learn a process's name, the keeper asks this process, which runs once
-%% more for the answer. A trace with the flag `running' would show that.
+%% Names are not recorded. To learn a process's name, the keeper would ask this process, which would
+%% run once more for the answer. A trace with the flag `running' would show that.
 start(inviso, Log) -> {inviso, ?LIB:open(Log, #{names => false}), Log};
 start(delivery, Log) ->
     {process, Pid} = start(process, Log),

@@ -142,9 +142,9 @@ open(N, Busy) ->
     _ = [pattern(S, N, F) || F <- [even, odd, fact, f, outer, inner, leaf]],
     {S, Tracer}.
 
-%% With the sessions of OTP 27 and later, a tracer that was traced itself got messages faster than
-%% it could read them. Its message queue grew to gigabytes, which took minutes to read. A high
-%% priority avoids this.
+%% If a tracer of OTP 27 or later was traced itself, it got messages faster than it could read them.
+%% Its message queue grew to gigabytes, which took minutes to read. With a high priority this does
+%% not happen.
 keeps_up() ->
     case inviso_sessions_lib:has_sessions() of
         true -> [{priority, high}, {message_queue_data, off_heap}];
@@ -362,7 +362,7 @@ a_tracer_is_taken_away_before_messages_are_received(Config) ->
 
 taken_away() ->
     Tracer = spawn_link(fun swallow/0),
-    %% The first use of a session makes the VM load code. So the test uses and ends one first.
+    %% The first session makes the VM load code. So this case first opens and closes a session.
     true = inviso_trace:session_destroy(traced(Tracer, Tracer)),
     Other = inviso_trace:session_create(other, Tracer, []),
     ok = asked(fun(Busy) ->
@@ -372,8 +372,8 @@ taken_away() ->
     true = inviso_trace:session_destroy(Other),
     ended([Tracer]).
 
-%% Another tool uses inviso's tracer with erlang:trace/3. The tracer is closed between the request
-%% for flags and the messages.
+%% Another tool traces a process with erlang:trace/3 and inviso's tracer. The tracer is closed after
+%% the process has got a request for its flags, and before it gets messages.
 a_tracer_is_closed_before_messages_are_received(Config) ->
     run(Config, closed, [log(Config, "closed.log")]).
 
@@ -404,13 +404,13 @@ log(Config, Name) ->
 by_hand(Pid, {Module, State}) ->
     erlang:trace(Pid, true, ['receive', {tracer, Module, State}]).
 
-%% Runs the scenario with a process that is busy and has not yet handled its signals. Trace makes
-%% this process a tracee, and returns a function that removes the tracer.
+%% Runs the scenario with a process that is busy and has not yet handled its signals. The fun Trace
+%% makes this process a tracee, and returns a fun that removes the tracer.
 asked(Trace) ->
     ok = inviso_busy:load(),
     Old = process_flag(scheduler, 1),
     process_flag(priority, high),
-    %% A process that is bound to a scheduler that is not online never runs.
+    %% If a process is bound to a scheduler that is not online, it never runs.
     Second = min(2, erlang:system_info(schedulers_online)),
     Busy = spawn_opt(fun receives_later/0, [link, {scheduler, Second}]),
     Away = Trace(Busy),

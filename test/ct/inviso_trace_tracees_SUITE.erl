@@ -252,9 +252,9 @@ spawn_links(script) ->
 spawn_links(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% A child of spawn_link gets the flags that it inherits instead of those that the session sets on
-%% new processes. If a process links to its child later, the child gets the inherited flags in
-%% addition to its own.
+%% A parent spawns a child with spawn_link. The child gets the flags that it inherits from the
+%% parent, but not the flags that the session sets on new processes. If a process links to its child
+%% later, the child keeps its flags, and gets the inherited flags in addition.
 spawn_links_and_new_processes(script) ->
     [{open, a}, {open, b},
      {a, process, [new, true, [procs]]},
@@ -345,7 +345,8 @@ a_first_flag_that_is_used_up(script) ->
 a_first_flag_that_is_used_up(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% A child gets the flags that it inherits instead of those that the session sets on new processes.
+%% A child gets the flags that it inherits. It does not also get the flags that the session sets on
+%% new processes.
 children_and_new_processes(script) ->
     [{open, a}, {open, b},
      {a, function, [{?WORK, f, 1}, true, [local]]},
@@ -438,8 +439,8 @@ a_port_as_tracer(script) ->
 a_port_as_tracer(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% If a session has no tracer, the flags can name one, {tracer, _}, which gets the events. Otherwise
-%% the process that sets the flags gets them.
+%% If a session has no tracer, {tracer, Tracer} in the flags says where the events go. Without
+%% {tracer, _}, the process that sets the flags gets them.
 no_tracer(script) ->
     [{open, a, undefined}, {open, b}, {tracer, x}, {tracer, y},
      {process, other},
@@ -542,8 +543,8 @@ answers_of_info(script) ->
 answers_of_info(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% The list leaves out errors that OTP 27 explains with another argument, or does not explain.
-%% inviso_trace_SUITE tests those.
+%% For some errors, OTP 27 explains another argument, or none. The list leaves these errors out.
+%% They are tested in inviso_trace_SUITE.
 errors_are_explained(script) ->
     [{open, a},
      [{explain, a, process, Args}

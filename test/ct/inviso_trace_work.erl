@@ -114,7 +114,7 @@ names(_) ->
     unregister('inviso trace \x{3bb}'),
     ok.
 
-%% Waits for messages that a timer sends after 30 ms, when the process already waits.
+%% Waits for messages that a timer sends. They come after 30 ms, when the process already waits.
 scheduled(#{peer := Peer}) ->
     [receive {slow, I} -> ok end
      || I <- [1, 2, 3],

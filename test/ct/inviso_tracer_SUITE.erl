@@ -159,8 +159,8 @@ options_at_their_ends_are_taken(Config) ->
          ?LIB:stop(Pid)
      end || Opts <- good_options()].
 
-%% If a node has many threads, packets are smaller. With the default size, four packets for each
-%% thread would take 768 MiB.
+%% If a node has many threads, packets are smaller than the default. With the default size, four
+%% packets for each thread would take 768 MiB.
 many_threads_share_the_usual_memory(_Config) ->
     Args = ["+S", "1024:1", "+SDcpu", "1024:1", "+SDio", "1024",
             "-pa", filename:dirname(code:which(inviso_opts))],
@@ -770,10 +770,10 @@ limit_of_none(Config) ->
     ?LIB:stop(Pid).
 
 %% Four processes make far more events than the rate of 1000 events per second allows. Each thread
-%% takes some of these events in advance (a lease). No second of the log has more events than the
-%% rate plus the unused events of leases. When an event is refused, the second before it has at
-%% least as many events as the rate minus the unused events of leases.
-%% The clocks of threads and log differ by at most the result of slack/1.
+%% takes some of these events in advance (a lease). In each second, the log has at most as many
+%% events as the rate, plus the unused events of leases. In the second before an event is refused,
+%% the log has at least as many events as the rate, minus the unused events of leases. The clocks of
+%% threads and log differ by at most the result of slack/1.
 limit_of_rate_holds(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Opened = now_ns(),
@@ -903,8 +903,8 @@ events_by_hand_do_no_harm(Config) ->
         lists:usort([T || #{<<"tag">> := T} <- Items]).
 
 %% A term may exceed its limit by the bytes that mark its end, and a name takes up to 1020 bytes. So
-%% three terms of the largest size do not fit into an empty packet of 4096 bytes. An event of the VM
-%% has at most two terms. The event of this test has three.
+%% an empty packet of 4096 bytes has no space for three terms of the largest size. The event of this
+%% test has three such terms, although an event of the VM has at most two terms.
 event_too_big_for_a_packet_is_counted(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     {M, S} = Tracer = ?LIB:open(Log, #{packet_bytes => 4096}),
@@ -944,8 +944,8 @@ full_ring_drops_new_events(Config) ->
     Stats = #{recorded := N, dropped := Dropped} = ?LIB:close(Tracer),
     Items = ?LIB:items(Log),
     ?LIB:accounted(Stats, Items, 20000),
-    %% When a ring is full, new events are dropped. The process makes nearly all events on one
-    %% scheduler, and so in one ring, which has the first event.
+    %% When a ring is full, new events are dropped, and the first event stays. The process makes
+    %% nearly all events on one scheduler, and so in one ring.
     Numbers = ?LIB:numbers(Items),
     N = length(lists:usort(Numbers)),
     1 = hd(Numbers),
@@ -1103,7 +1103,7 @@ existing_log_is_an_error(Config) ->
     {error, {log, eexist, Text}} = inviso_tracer:open(Log, #{}),
     ct:pal("~s", [Text]),
     {ok, <<"mine">>} = file:read_file(Log),
-    %% A file with the name of a rotated log is not overwritten either.
+    %% If a file has the name that a rotated log would have, this file is not overwritten either.
     Old = Log ++ ".0",
     ok = file:write_file(Old, "mine"),
     {error, {log, _, _}} =

@@ -150,8 +150,8 @@ overlap(X, Y) ->
 
 %% --- the scope ---------------------------------------------------------------
 
-%% Of two patterns that overlap, the later one applies. This is also so in the next trace session
-%% (scope), in which the patterns are set again.
+%% If two patterns overlap, the later pattern applies. The patterns are set again in the next trace
+%% session (scope), and the later pattern still applies.
 patterns_outlive_the_scope(Config) ->
     on(Config, fun() ->
         T0 = inviso_tracing:new(none),
@@ -192,8 +192,8 @@ traced(MFAs) ->
             not lists:member(erlang:trace_info(MFA, traced),
                              [{traced, false}, {traced, undefined}])].
 
-%% The guard's table has, for the owner, a list of its open scopes (trace sessions with their
-%% tracers). The list is right even if another process closes a scope.
+%% The guard's table has a list of the owner's open scopes (trace sessions with their tracers). The
+%% list is right even if another process closes a scope.
 the_guard_knows_of_what_is_open(Config) ->
     on(Config, fun() ->
         Table = ets:new(guard, [public]),
@@ -296,7 +296,8 @@ the_end_of_the_engine_is_noticed(Config) ->
         ok
     end).
 
-%% If the engine hangs, only one request waits until it times out, after 6 s on this node.
+%% If the engine hangs, an operation on many functions waits for one request only, until it times
+%% out after 6 s. It does not wait for a request for each function.
 an_engine_that_hangs_is_waited_for_once(Config) ->
     with_engine(Config, fun an_engine_hangs/0).
 
@@ -339,7 +340,7 @@ an_engine_hangs() ->
     _ = inviso_tracing:close(T),
     ok.
 
-%% If a scope could not be closed, it is closed when the next one is opened. So the number of open
+%% If a scope could not be closed, it is closed when the next scope is opened. So the number of open
 %% scopes does not grow.
 scopes_that_were_not_closed_are_closed_later(Config) ->
     with_engine(Config, fun scopes_are_closed_later/0).

@@ -17,7 +17,7 @@
 
 -type hosts() :: #{a | b | r := inviso_net_space:space()}.
 
-%% @doc Returns a reason why this machine cannot have such hosts, or `none'.
+%% @doc If this machine cannot have such hosts, returns the reason. Otherwise returns `none'.
 -spec why_not() -> none | string().
 why_not() ->
     case inviso_net_space:why_not() of

@@ -125,9 +125,9 @@ example_of_the_seed(Config) ->
     like(Text, "^   5 \\*\\? .* \\(orphan: untraced\\) {ack,{received,the_message}}$"),
     like(Text, "^-- \\? what 2 hop\\(s\\) follow from is not certain or missing$").
 
-%% The token does not have the flag `receive', so the log has no receive events. The tree shows a
-%% message where the next event of its receiver proves that the message had arrived. Times that are
-%% not known are left out.
+%% The token does not have the flag `receive', so the log has no receive events. If an event of the
+%% receiver shows that a message has arrived, the tree shows the message at this event. Times that
+%% are not known are left out.
 token_without_receive(Config) ->
     Dir = ?LIB:dir(Config),
     Node = inviso_test_lib:start_node(d, Dir, ?LIB:node_args()),
@@ -190,8 +190,8 @@ hostile_terms_in_text(Config) ->
                re:run(L, "^(request|   #| *[0-9]+ |--)", [unicode]) =:= nomatch],
     like(Text, "─c[^ ]* '?</script><b>\"; end%%{#lt;}'? {call,").
 
-%% A filter removes hops (messages and prints) from a tree. The other hops are unchanged, except
-%% that each follows from the nearest hop before it that was not removed.
+%% A filter removes hops (messages and prints) from a tree. A remaining hop whose parent was removed
+%% follows from the nearest hop before it that remains. Otherwise the remaining hops are unchanged.
 filter_selects_hops(Config) ->
     Filters = [{["--filter", "receive({call, _, _})"],
                 fun(#{<<"message">> := M}) -> binary:longest_common_prefix([M, <<"{call,">>]) =:= 6;
@@ -209,7 +209,8 @@ filter_selects_hops(Config) ->
     Journal = view(Config, ["--request", "1", "--filter", "send(journal, _)"]),
     like(Journal, "^   2   .*  └─c[^ ]* journal \\(5 left out, from a[^ ]* shop\\) {sold,7}$"),
     like(Journal, "^-- 7 hop\\(s\\) are not selected$"),
-    %% A line that is not directly below the hop from which it follows shows the number of that hop.
+    %% If a line is not directly below the hop from which it follows, it shows the number of this
+    %% hop.
     like(view(Config, ["--request", "1", "--filter", "receive({call, _, _})"]),
          "^   4 \\* .*    └─c[^ ]* till \\(after 3\\) \\(1 left out\\) {call,"),
     {_, Diagram, _} = ?LIB:merge(?config(logs, Config), "mermaid",
@@ -219,8 +220,8 @@ filter_selects_hops(Config) ->
     {3, 2} = {length(maps:get(<<"processes">>, Page)), length(maps:get(<<"hops">>, Page))},
     like(view(Config, ["--compare", "1", "3", "--filter", "send(journal, _)"]),
          "^-- 0 path\\(s\\) that only one request took, "),
-    %% The filter selects no hop of request 3. So the selected path counts as one that only request
-    %% 1 took.
+    %% The filter selects no hop of request 3. So the output says that only request 1 took the path
+    %% of the selected hop.
     like(view(Config, ["--compare", "1", "3", "--filter", "send(till, _)"]),
          "^only 1, line 2: c[^ ]* till call pay$").
 
@@ -262,8 +263,8 @@ essence(H) -> maps:without([<<"hop">>, <<"after">>, <<"skipped">>], H).
 
 ids(H) -> maps:with([<<"send_id">>, <<"receive_id">>], H).
 
-%% The list has the requests of which the filter selects at least one event. Their lines are the
-%% same as without a filter.
+%% The list has the requests of which the filter selects at least one event. The lines of these
+%% requests are the same as without a filter.
 filter_selects_requests(Config) ->
     All = json(Config, ["--requests"]),
     Some = json(Config, ["--requests", "--filter", "send(till, _)"]),
