@@ -13,8 +13,8 @@
 #define ARGS 255
 
 static struct inv_cursor cursor;
-static struct inv_vm_run run; /* one for all: the suite makes one call at a
-				 time */
+static struct inv_vm_run run; /* shared by all calls, because the suite makes
+				 one call at a time */
 static inv_word words[1 << 17];
 
 static ERL_NIF_TERM code(ErlNifEnv *env, int rc)
@@ -23,8 +23,8 @@ static ERL_NIF_TERM code(ErlNifEnv *env, int rc)
 				enif_make_int(env, rc));
 }
 
-/* Performs an action as erlang:match_spec_test/3 does. Facts about a process
- * are those of the calling process. */
+/* Performs an action as erlang:match_spec_test/3 does. If the action asks about
+ * a process, this is the calling process. */
 static int act(struct inv_vm_run *r, enum inv_match_act a,
 	       const struct inv_val *top, uint32_t n, struct inv_val *out)
 {
@@ -55,8 +55,8 @@ static int act(struct inv_vm_run *r, enum inv_match_act a,
 	}
 }
 
-/* Makes the program's constants as terms of `env'. The caller keeps `env' until
- * the run has ended. */
+/* Makes the program's constants as terms of `env'. The caller must keep `env'
+ * until the run has ended. */
 static int load_consts(const struct inv_match_prog *p, ErlNifEnv *env,
 		       struct inv_vm_const *consts)
 {

@@ -20,7 +20,8 @@
 #define HOT 2 /* number of processes changed by all threads */
 #define ROUNDS 50000
 #define FLAGS 4 /* few flags, so that there are few profiles */
-#define PROFILES (INV_PROFILES_MAX - 64) /* threads may waste up to 64 */
+#define PROFILES (INV_PROFILES_MAX - 64) /* threads may waste up to 64
+					    profiles */
 
 #define CHECK(what)                                          \
 	do {                                                 \
@@ -89,8 +90,9 @@ static void *define(void *arg)
 	return NULL;
 }
 
-/* The entries belong to dead processes of the last generation. The first thread
- * that changes the flags of a new process gives it the entry. */
+/* All entries of the table belong to dead processes of the previous generation.
+ * The first thread that changes the flags of a new process takes over an entry
+ * for this process. */
 static void *take_over(void *arg)
 {
 	uint32_t slot = (uint32_t)(uintptr_t)arg;

@@ -5,8 +5,8 @@
  * its Nth test point, for each N. Each committed event must be read exactly
  * once, or be counted as overwritten. At most one event may be counted as
  * produced without being counted as recorded, overwritten or dropped. The "log"
- * of the consumer is a file of fragments as they are in memory, with a journal
- * like the spooler's.
+ * of the consumer is a file with fragments, which are written as they are in
+ * memory. It has a journal like the spooler's.
  */
 #include <signal.h>
 #include <stdbool.h>

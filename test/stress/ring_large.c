@@ -130,8 +130,8 @@ static void check_ring(const struct run *run, uint32_t i, enum inv_keep keep)
 	       (unsigned long long)r->large, (unsigned long long)dropped,
 	       (unsigned long long)ring->overwritten);
 	CHECK(ring->damaged == 0);
-	/* Events that were overwritten after the last event read are in no
-	 * gap. */
+	/* No gap counts events that were overwritten after the last event that
+	 * was read. */
 	CHECK(r->gaps <= ring->overwritten);
 	CHECK(keep == INV_KEEP_NEWEST || ring->overwritten == 0);
 	CHECK(ring->produced == N_EVENTS);

@@ -3,8 +3,8 @@
 /*
  * Several threads share one rate, and take leases from it as fast as they can
  * (ring/rate.h: a lease is the right to record a number of events).
- * ThreadSanitizer checks the threads, and this program checks the rate: in no
- * second may the threads together get more events than it allows.
+ * ThreadSanitizer checks the threads, and this program checks the rate: in each
+ * second, all threads together may get only as many events as the rate allows.
  */
 #include <pthread.h>
 #include <setjmp.h>

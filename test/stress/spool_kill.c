@@ -188,8 +188,8 @@ static void by_time(enum inv_keep keep, unsigned kills)
 }
 
 #ifdef INV_TESTPOINTS
-/* Kills the spooler at its test point number `at'. Returns false if the
- * spoolers passed fewer test points. */
+/* Kills the spooler at its test point number `at'. If the spoolers passed fewer
+ * test points than `at', returns false. */
 static bool by_step(enum inv_keep keep, unsigned at)
 {
 	struct ring_build b;

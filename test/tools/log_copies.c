@@ -21,7 +21,7 @@
 
 #include "abi/log.h"
 
-/* The names have the same length, so no length in the log changes. */
+/* Both names have the same length, so no length in the log changes. */
 #define OLD "nonode@nohost"
 #define NEW "n%03u@shop.lan"
 #define NAME (sizeof(OLD) - 1)

@@ -100,8 +100,9 @@ static uint32_t drop_events(uint8_t *p, const uint8_t *end)
 	return dropped;
 }
 
-/* The head of a packet has the losses that came before it. So the losses of
- * this packet are added to the next packets of its stream. */
+/* The losses in the head of a packet are those before the packet. So the events
+ * that are lost from this packet are added to the losses of the next packets of
+ * its stream. */
 static void lose(struct inv_log_packet *h, uint8_t *body)
 {
 	uint64_t *lost = &losses[h->stream % STREAMS];

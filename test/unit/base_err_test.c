@@ -23,8 +23,8 @@ static void each_caller_prepends_its_text(void **state)
 	assert_int_equal(inv_err_set(NULL, INV_EINVAL, "x"), INV_EINVAL);
 }
 
-/* The text is longer than the limit, so it is cut. Each round shifts the text,
- * so that the limit is at another byte of a character. */
+/* The text is longer than the limit, so it is cut. In each round the text is
+ * one byte further, so that the cut is at another byte of a character. */
 static void a_text_that_is_too_long_ends_with_a_whole_character(void **state)
 {
 	char text[2 * sizeof(((struct inv_err *)0)->text)] = "";

@@ -157,8 +157,8 @@ static void random_bytes_become_strings_of_the_same_text(void **state)
 		inv_buf_reset(&in);
 		inv_buf_reset(&back);
 		inv_buf_reset(&want);
-		/* The buffer is new in every other round, so that it grows
-		 * in the middle of a text. */
+		/* In every other round the buffer has no memory at first, so it
+		 * grows in the middle of a text. */
 		if (round % 2)
 			inv_buf_release(&out);
 		inv_buf_reset(&out);

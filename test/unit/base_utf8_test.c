@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inv_utf8_valid tests 8 bytes at a time. It must find what inv_utf8_get finds
- * one character at a time, wherever the character is. */
+/* inv_utf8_valid tests 8 bytes at a time, and inv_utf8_get reads one character
+ * at a time. Both must find the same invalid characters, at whatever place in
+ * the 8 bytes they are. */
 #include "base/utf8.h"
 
 #include <setjmp.h>

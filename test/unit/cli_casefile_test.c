@@ -38,8 +38,8 @@ static int read_case(struct inv_casefile *c, const char *text,
 	return r;
 }
 
-/* Checks the arguments that the case file `text' gives with these values of
- * its variables. */
+/* Checks the arguments that the case file `text' gives if its variables have
+ * these values. */
 static void check_args(const char *text, const char *const *values,
 		       const char *const *expected)
 {

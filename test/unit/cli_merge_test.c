@@ -62,9 +62,9 @@ static void put(int fd, const void *p, size_t n)
 	assert_int_equal(write(fd, p, n), n);
 }
 
-/* Writes copies of the packet in b->file that begins at `start', until the log
- * has LOG_SIZE bytes. The copies belong to the streams in turn, and have their
- * own numbers and times. Returns the number of events in all copies. */
+/* In b->file a packet begins at `start'. Writes copies of it, until the log has
+ * LOG_SIZE bytes. The copies belong to the streams in turn, and have their own
+ * numbers and times. Returns the number of events in all copies. */
 static uint64_t repeat_packet(struct build *b, size_t start, int fd)
 {
 	uint8_t *at = b->file.data + start;
@@ -116,9 +116,9 @@ static uint64_t write_large_log(void)
 	return n_events;
 }
 
-/* Runs `inviso merge' with the arguments and the log, and with a limit of its
- * memory. Writes its output to the file `output', and returns its exit status.
- * This runs the program that was built without a sanitizer, because the shadow
+/* Runs `inviso merge' with the arguments and the log, and limits its memory.
+ * Writes its output to the file `output', and returns its exit status. The
+ * program is the one that was built without a sanitizer, because the shadow
  * memory of a sanitizer would exceed the limit. */
 static int merge(const char *a, const char *b, rlim_t memory)
 {
@@ -166,8 +166,8 @@ static void a_log_larger_than_the_memory_is_read(void **state)
 
 	(void)state;
 	n_events = write_large_log();
-	/* the time of the last event in the packet that begins at 100000000
-	 * ns */
+	/* 100000063 ns is the time of the last event in a packet: the packet
+	 * that begins at 100000000 ns. */
 	assert_int_equal(merge("--from=0.100000063", "--to=0.100001", MEMORY),
 			 0);
 	read_output(text, sizeof(text));

@@ -255,8 +255,8 @@ static void flags_say_what_is_recorded(void **state)
 	receive(f, 1, 2, 3,
 		INVISO_CNODE_PRINT | INVISO_CNODE_TIMESTAMP |
 			INVISO_CNODE_STRICT);
-	/* The label 2 is not that of the token, so this print is not recorded
-	 * and takes no serial. */
+	/* The token has another label than 2, so this print is not recorded and
+	 * takes no serial. */
 	assert_int_equal(inviso_cnode_print_label(f->c, 2, f->hello.buff,
 						  f->hello.index),
 			 0);
@@ -317,8 +317,8 @@ static void a_trace_begins(void **state)
 	check_log(f, "-3 {send,{0,1},<0.0.0>,{shop,a@h},hello}\n");
 }
 
-/* Links and similar signals do not change the token; exits do, because they
- * count as messages. */
+/* Links and similar signals do not change the token. Exit signals change it,
+ * because they count as messages. */
 static void signals(void **state)
 {
 	struct fixture *f = *state;

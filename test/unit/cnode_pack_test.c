@@ -179,7 +179,7 @@ static void put_pid(ei_x_buff *x, const char *node, unsigned num,
 	ei_x_encode_pid(x, &pid);
 }
 
-/* A node that was given a number in one packet has the same number in later
+/* If a node was given a number in one packet, it has the same number in later
  * packets. */
 static void identifiers(void **state)
 {

@@ -80,9 +80,9 @@ static void two_stacks_do_not_mix(void **state)
 		pop_is(&b, n + 1000);
 }
 
-/* When the pool is exhausted, inv_frames_push stores no frame: it only counts
- * the frame, and returns false. The pops of counted frames return false, too.
- * Frames that were stored before can still be popped. */
+/* When the pool is exhausted, inv_frames_push does not store a frame, but only
+ * counts it, and returns false. inv_frames_pop of a counted frame returns
+ * false, too. Frames that were stored before can still be popped. */
 static void beyond_the_pool_frames_are_counted(void **state)
 {
 	struct inv_frames f = { 0 };
@@ -115,8 +115,8 @@ static void beyond_the_pool_frames_are_counted(void **state)
 	inv_frames_drop(&f);
 }
 
-/* inv_frames_clear marks all stacks as empty, but does not access them. The next
- * operation on a stack notices the mark and finds the stack empty. */
+/* inv_frames_clear only marks all stacks as empty. The next operation on a
+ * stack notices the mark, and finds the stack empty. */
 static void a_stack_that_missed_the_clearing_is_empty(void **state)
 {
 	struct inv_frames f = { 0 };

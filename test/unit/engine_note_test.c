@@ -67,11 +67,11 @@ static void a_full_table_takes_no_more_notes(void **state)
 	assert_null(inv_note_make(atom(7), atom(1), 1));
 	assert_null(inv_note_find(atom(7), atom(1), 1));
 	/* The table has no more space for notes about functions. Space for
-	 * notes about other things is reserved; these notes have an arity above
+	 * other notes is reserved. These other notes have an arity above
 	 * 255. */
 	assert_non_null(inv_note_make(atom(7), atom(1), 256));
-	/* Although the table is full, inv_note_make returns the existing note
-	 * of a function that has one. */
+	/* If a function has a note already, inv_note_make returns this note,
+	 * although the table is full. */
 	for (i = 0; i < 200000; i++)
 		made -= inv_note_find(atom(6), atom(i), 1) ==
 				inv_note_make(atom(6), atom(i), 1) &&

@@ -97,9 +97,10 @@ static void a_child_has_what_is_passed_on_and_what_new_ones_have(void **state)
 	child = inv_profile_child(parent);
 	assert_int_equal(flags(child, 0), all);
 	assert_int_equal(flags(child, 1), 0);
-	/* A child that inherits flags of session 0 does not also get the flags
-	 * that session 0 has for new processes. It gets the flags of session 2,
-	 * which has flags only for new processes. */
+	/* The child inherits the flags that the parent has of session 0. So the
+	 * child does not get the flags that session 0 has for new processes. Of
+	 * session 2 the parent has no flags. So the child gets the flags that
+	 * session 2 has for new processes. */
 	inv_profile_set_new(INV_NEW_PROCESSES,
 			    with(with(0, 0, BIT(GC)), 2, BIT(PROCS)));
 	child = inv_profile_child(parent);

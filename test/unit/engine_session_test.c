@@ -24,8 +24,8 @@ static void a_session_has_its_tracer(void **state)
 }
 
 /* A thread reads which slots have sessions. Before it reads one of these slots,
- * the slot may be given to another session. The thread notices this, because a
- * later session has a greater number (its birth). */
+ * another session may get the slot. The thread notices this, because a later
+ * session has a greater number (its birth). */
 static void a_reused_slot_belongs_to_another_session(void **state)
 {
 	uint32_t birth = inv_session_open(31, 7);

@@ -55,8 +55,8 @@ static void ports_have_a_table_of_their_own(void **state)
 			     inv_tracee_profile_of(port(5)));
 }
 
-/* Clearing the flags of a process that has no flags takes no entry of the table
- * from another process. */
+/* If a process has no flags, clearing its flags does not take over an entry of
+ * the table from another process. */
 static void clearing_does_not_take_over_an_entry(void **state)
 {
 	uint32_t first = change(pid(5), 0, BIT(CALL));
@@ -110,9 +110,9 @@ static void processes_that_did_not_fit_stay_marked(void **state)
 	assert_int_equal(inv_tracees_take_marked(ids, 4), 2);
 }
 
-/* Only the thread that runs a process accesses the process's frames. At its
- * next access, the thread drops the frames that are older than the moment at
- * which the flag `call' was cleared. */
+/* Only the thread that runs a process accesses the process's frames. If the
+ * flag `call' was cleared, the thread drops the older frames at its next
+ * access. */
 static void frames_are_dropped_when_no_session_traces_calls(void **state)
 {
 	const struct inv_call_frame in = { .returns = 4 };
@@ -131,8 +131,9 @@ static void frames_are_dropped_when_no_session_traces_calls(void **state)
 	assert_false(inv_frames_pop(inv_tracee_frames(t), &out));
 }
 
-/* Frames stay as long as one session has the flag `return_to' on the process.
- * When the last session has cleared the flag, the frames are dropped. */
+/* Frames stay while at least one session has the flag `return_to' on the
+ * process. When the last session has cleared the flag, the frames are
+ * dropped. */
 static void frames_are_dropped_when_no_session_has_return_to(void **state)
 {
 	const struct inv_call_frame in = { .returns = 4 };
@@ -152,10 +153,9 @@ static void frames_are_dropped_when_no_session_has_return_to(void **state)
 	assert_false(inv_frames_pop(inv_tracee_chain(t), &out));
 }
 
-/* inv_tracees_vacate removes a session that has ended from the table. It
- * removes the session's flags of processes and ports, the mark of processes
- * that had its flag `call', and the note of processes that may get its flags by
- * a link. */
+/* A session has ended, and inv_tracees_vacate removes it from the table: its
+ * flags of processes and ports, the mark of processes that had its flag `call',
+ * and the note of processes that may get its flags by a link. */
 static void a_new_session_has_no_flags_of_an_ended_one(void **state)
 {
 	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };

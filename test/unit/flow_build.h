@@ -31,7 +31,7 @@ struct feed {
 	uint8_t terms[64];
 	size_t n_terms;
 	int64_t now;
-	uint32_t feed; /* number of the feed of the next item */
+	uint32_t feed; /* the number that the next item gets as its feed */
 };
 
 static inline void feed_open(struct feed *f, const struct inv_flow_opts *opts)
@@ -48,7 +48,7 @@ static inline void feed_close(struct feed *f)
 	inv_dict_release(&f->dict);
 }
 
-/* Adds a definition to the dictionary. It is written before the older
+/* Adds a definition to the dictionary. The new definition is before the older
  * definitions, because a packet has its newest definition first. */
 static inline void feed_define(struct feed *f, unsigned kind, const void *p,
 			       size_t n)
@@ -101,9 +101,9 @@ static inline void feed_begin(struct feed *f, unsigned tag, uint32_t pid,
 	feed_put(f, INV_T_DICT_SMALL + shift);
 }
 
-/* Appends {m,F,[Id]} if id >= 0, otherwise {m,F,1}. Every other call writes the
- * term as a tuple, as in a log of version 1. The calls between write a
- * reference to the function's entry in the dictionary. */
+/* Appends {m,F,[Id]} if id >= 0, otherwise {m,F,1}. Alternates between two
+ * encodings: a tuple, as in a log of version 1, and a reference to the
+ * function's entry in the dictionary. */
 static inline void feed_mfa(struct feed *f, unsigned shift, int64_t id)
 {
 	static unsigned turn;
@@ -204,7 +204,7 @@ static inline void feed_end_note(struct feed *f, enum inv_note kind)
 	assert_non_null(inv_flow_item(&f->flow, &f->item));
 }
 
-/* Adds the note that says whether the log marks calls whose ends will be
+/* Adds a note. It says whether the log has marks at calls whose ends will be
  * reported. `known' is "true" or "false". */
 static inline void feed_marks(struct feed *f, const char *known)
 {

@@ -107,8 +107,8 @@ static void a_loss_makes_open_calls_uncertain(void **state)
 }
 
 /* f9 is called inside f3, and never returns. The time that the process spends
- * in f9 counts as time of f3. The time in calls inside f9 that ended counts as
- * time of those calls. */
+ * in f9 itself counts as time of f3. If a call inside f9 ends, its time counts
+ * as its own. */
 static void calls_without_returns_are_transparent(void **state)
 {
 	const struct inv_call *c;
@@ -158,10 +158,10 @@ static void ended_calls_use_no_memory(void **state)
 	assert_true(f.flow.processes.size < 1 << 14);
 }
 
-/* The recursion has more calls than the flow stores for a process, so the
- * function counts as one whose ends are not traced. The returns that follow
- * belong to calls that the flow has forgotten. None of them may end the outer
- * call of f3. */
+/* The recursion has more calls than the flow stores for a process, so the flow
+ * assumes that ends of this function are not traced. Then the calls return, but
+ * the flow has forgotten them. None of these returns may end the outer call of
+ * f3. */
 static void a_first_return_out_of_a_deep_recursion(void **state)
 {
 	const struct inv_call *c;
@@ -288,34 +288,33 @@ static void an_exit_in_a_call_that_may_have_returned(void **state)
 	assert_true(feed_exit(&f, 1)->call->certain);
 }
 
-/* If the log marks the calls whose ends it will have, the flow does not guess:
- * calls without the mark are not open, and an exit surely ends the marked
- * calls. */
+/* Marks in the log say which calls will have an end. So the flow does not
+ * guess: calls without the mark are not open, and an exit surely ends the calls
+ * with the mark. */
 static void marks_say_which_calls_return(void **state)
 {
 	(void)state;
 	feed_marks(&f, "true");
 	feed_marked(&f, 1, 3, 1, true);
 	feed_marked(&f, 1, 4, 2, false);
-	feed_marked(&f, 1, 3, 3, false); /* a call without the mark, of a
-					    function that also has a marked
-					    call */
+	feed_marked(&f, 1, 3, 3, false); /* this call has no mark, but another
+					    call of the same function has */
 	feed_marked(&f, 1, 5, 4, true);
 	assert_int_equal(feed_return(&f, 1, 5)->call->depth, 1);
 	assert_int_equal(feed_return(&f, 1, 3)->call->depth, 0);
 	assert_null(feed_return(&f, 1, 3)->call);
 	feed_marked(&f, 2, 6, 5, true);
 	assert_true(feed_exit(&f, 2)->call->certain);
-	/* A log can have several such notes, because it repeats its notes. A
-	 * later note `true' has an effect even after a note `false'. */
+	/* A log repeats its notes, so it can have several notes about marks. A
+	 * note `true' has an effect even if it comes after a note `false'. */
 	feed_marks(&f, "false");
 	feed_marks(&f, "true");
 	feed_marked(&f, 1, 4, 6, false);
 	assert_int_equal(feed_return(&f, 1, 4)->call->depth, 0);
 }
 
-/* In the second call, the function was not recorded. This function may be f3, so
- * it is not certain which call of f3 returns. */
+/* The event of the second call does not say which function was called. This
+ * function may be f3, so it is not certain which call of f3 returns. */
 static void a_call_that_is_unreadable_is_like_a_lost_one(void **state)
 {
 	(void)state;
@@ -438,8 +437,8 @@ struct model {
 	uint32_t pid[PROCESSES];
 	unsigned losses;
 	int64_t id;
-	unsigned lossy; /* one in this many events is lost; 0: no event is
-			 * lost */
+	unsigned lossy; /* of this number of events, one is lost; 0: no event is
+			   lost */
 	unsigned checked;
 	bool returned[3]; /* returned[i]: a return of function i was seen */
 };
@@ -466,7 +465,7 @@ static void model_call(struct model *m, unsigned p)
 {
 	struct model_call *c = &m->stack[p][m->depth[p]++];
 
-	/* Few functions, so that recursion is frequent. */
+	/* There are only three functions, so that recursion is frequent. */
 	*c = (struct model_call){ .function = chance(3),
 				  .id = ++m->id,
 				  .begin = f.now };

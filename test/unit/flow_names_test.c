@@ -84,8 +84,8 @@ static void each_kind_of_name(void **state)
 	assert_string_equal(name(2), "");
 }
 
-/* Adds a call of the process. Returns true if the flow expects a note with the
- * name of the process. */
+/* Adds a call of the process. Returns true if the flow still waits for a note
+ * with the name of the process. */
 static bool awaits(uint32_t pid)
 {
 	bool result;
@@ -101,8 +101,8 @@ static bool awaits(uint32_t pid)
 	return result;
 }
 
-/* The flow expects a name of a process until a note has the name, or says that
- * the process has none. */
+/* The flow waits for the name of a process until a note has the name, or says
+ * that the process has none. */
 static void a_process_without_a_name(void **state)
 {
 	(void)state;
@@ -145,9 +145,10 @@ static void invalid_notes_change_nothing(void **state)
 	assert_string_equal(name(1), "");
 }
 
-/* A spawned process is named after its function. An earlier name of its pid is
- * dropped, because the name may be that of an earlier process. But the name in
- * an early note is kept: it is a name of the process that is spawned. */
+/* When a process is spawned, it gets the name of its function. An earlier name
+ * of its pid is dropped, because this may be the name of an earlier process.
+ * But an early note, which the reader returns before its time, names the
+ * process that is spawned here. So this name is kept. */
 static void an_early_name_outlives_the_spawn(void **state)
 {
 	(void)state;

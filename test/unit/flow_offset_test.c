@@ -59,8 +59,8 @@ static void messages_both_ways_bound_the_offset(void **state)
 	lower(NOW + 2 * MS, 3 * S - 50);
 	upper(NOW, 3 * S + 70);
 	build();
-	/* A message gives a bound. At another time than that of the message,
-	 * the bound is weaker by 500 ppm of the time between. */
+	/* A message gives a bound for the time of the message. For another
+	 * time, the bound is weaker by 500 ppm of the time between the two. */
 	at(NOW);
 	assert_int_equal(high, 3 * S + 70);
 	assert_int_equal(low, 3 * S - 50 - 1000);
@@ -69,8 +69,7 @@ static void messages_both_ways_bound_the_offset(void **state)
 	assert_int_equal(high, 3 * S + 70 + 1000);
 	assert_false(inv_offset_agrees(&o));
 	assert_int_equal(o.steps, 0);
-	/* a time that is 1000 s after the messages, and one that is 1000 s
-	 * before them */
+	/* 1000 s after the messages, and 1000 s before them */
 	at(NOW + 1000 * S);
 	assert_in_range(high - 3 * S, 500 * MS, 501 * MS);
 	at(NOW - 1000 * S);
@@ -154,8 +153,8 @@ static int64_t hostile(void)
 			      odd[(size_t)random() % 10];
 }
 
-/* With any numbers as times, no calculation overflows (UBSan would report it),
- * and low <= high. */
+/* The times are random numbers. No calculation may overflow (UBSan would report
+ * it), and low <= high must be true. */
 static void hostile_numbers(void **state)
 {
 	(void)state;
@@ -273,8 +272,8 @@ static void message(uint32_t from, int64_t sent, uint32_t to, int64_t received)
 		event(from, INV_SEQ_SEND, serial, sent);
 }
 
-/* Adds a message from node i to node j, and one back. The clock of j is `ahead'
- * ns ahead of that of i, and each message takes `wait' ns. */
+/* Adds a message from node i to node j, and a message from j to i. The clock of
+ * j is `ahead' ns ahead of the clock of i, and each message takes `wait' ns. */
 static void both_ways(uint32_t i, uint32_t j, int64_t ahead, int64_t base,
 		      int64_t wait)
 {
@@ -282,9 +281,9 @@ static void both_ways(uint32_t i, uint32_t j, int64_t ahead, int64_t base,
 	message(j, NOW + base + ahead + 2 * wait, i, NOW + base + 3 * wait);
 }
 
-/* The offset of node 1 to node 0 is found through node 2, because the messages
- * between node 2 and both other nodes are quicker than those between 0 and 1.
- * Nodes 3 and 4 have messages only to each other. */
+/* The messages between node 2 and the nodes 0 and 1 are quicker than those
+ * between 0 and 1. So the offset between the nodes 0 and 1 is found through
+ * node 2. Nodes 3 and 4 have messages only to each other. */
 static void the_narrowest_path(void **state)
 {
 	static char names[5][4] = { "a@h", "b@h", "c@h", "d@h", "e@h" };

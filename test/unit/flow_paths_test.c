@@ -151,8 +151,8 @@ static void whole(int64_t ns, uint32_t pid, unsigned function, unsigned tag)
 	inv_flow_profile(&f.flow, &f.item);
 }
 
-/* If only the end of a call is recorded, the calls around this call are the
- * open calls of the process. */
+/* Only the end of a call is recorded. Then the calls around it are the open
+ * calls of the process. */
 static void calls_of_which_only_the_end_is_recorded(void **state)
 {
 	(void)state;
@@ -165,8 +165,8 @@ static void calls_of_which_only_the_end_is_recorded(void **state)
 				     "m:f1/1;m:f0/1 5 1\n");
 }
 
-/* The event of the exit has a call that was not recorded before. The exit ends
- * this call, and the calls around it. */
+/* The event of the exit contains a call whose beginning was not recorded. The
+ * exit ends this call, and the calls around it. */
 static void an_exit_ends_a_call_of_which_only_the_end_is_recorded(void **state)
 {
 	(void)state;
@@ -216,7 +216,7 @@ static void a_path_can_begin_with_the_node(void **state)
 
 /* --- samples -------------------------------------------------------------- */
 
-/* A sample of process 1 with the stack m:f3/1. */
+/* Adds a sample of process 1 with the stack m:f3/1. */
 static void sample(unsigned flags, int64_t ns, int64_t n, int cut)
 {
 	feed_begin(&f, 0, 1, 3, 0);

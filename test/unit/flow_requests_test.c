@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the cause of an event of a sequential trace is found. */
+/* Tests how the cause of an event of a sequential trace is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void add(const struct inv_seq *s)
 	inv_requests_show(&r);
 }
 
-/* Each of the next three functions adds an event, and returns the id of the
+/* sent, received and printed each add an event. They return the id of the
  * event's cause (0: no cause is known). Ids count the events from 1. */
 static uint64_t sent(uint64_t prev, uint64_t cur, uint64_t from, uint64_t to)
 {
@@ -90,8 +90,8 @@ static void replied(uint64_t prev, uint64_t cur, uint64_t from, uint64_t to)
 	add(&s);
 }
 
-/* The example in the documentation of the module seq_trace, here with the flag
- * `send' too. */
+/* The example in the documentation of the module seq_trace. Here the token also
+ * has the flag `send'. */
 static void a_message_follows_from_its_send_event(void **state)
 {
 	(void)state;
@@ -140,8 +140,8 @@ static void serials_of_two_senders(void **state)
 	assert_int_equal(sent(3, 5, 14, 1), 9);
 }
 
-/* Let N be the serial that a process received last. After the process has
- * spawned another one on its node, its next event has 16 * N + 15 as Prev. */
+/* Let N be the serial that a process received last. If the process then spawns
+ * another process on its node, its next event has 16 * N + 15 as Prev. */
 static void a_spawn_changes_the_serial(void **state)
 {
 	(void)state;
@@ -203,9 +203,9 @@ static void requests_with_the_same_label(void **state)
 	assert_int_equal(c.request, 1);
 }
 
-/* A process begins a second request, although it has a token with the serial of
- * the first request. inviso seq does so: the process receives no message
- * between its requests. */
+/* A process has a token with the serial of its first request. It begins a
+ * second request, and receives no message before that. inviso seq begins
+ * requests in this way. */
 static void a_beginning_begins_another_request(void **state)
 {
 	(void)state;
@@ -280,8 +280,8 @@ static void nothing_is_certain_after_a_loss(void **state)
 	inv_requests_node(&r, 1)->lost = true;
 	assert_int_equal(sent(1, 2, 1, 12), 2);
 	assert_false(c.certain);
-	/* This is certain: a receive event and its send event have the same
-	 * serial. */
+	/* This cause is certain, because a receive event and its send event
+	 * have the same serial. */
 	assert_int_equal(received(1, 2, 1, 12), 3);
 	assert_true(c.certain);
 	assert_int_equal(sent(9, 10, 1, 12), 0);
@@ -298,8 +298,8 @@ static void without_the_flag_receive(void **state)
 	assert_false(c.certain);
 	assert_int_equal(c.request, 1);
 	assert_int_equal(sent(2, 3, 13, 14), 2);
-	/* Two messages to the process have the serial 2. Either can be the
-	 * cause, so none is assumed. */
+	/* Two messages to the process have the serial 2. Each of them can be
+	 * the cause, so the flow assumes no cause. */
 	sent(0, 2, 1, 15);
 	sent(1, 2, 12, 15);
 	assert_int_equal(sent(2, 3, 15, 16), 0);
@@ -332,9 +332,9 @@ static void a_message_waits_for_its_send_event(void **state)
 	sent(0, 2, 12, 1);
 	assert_true(inv_requests_ready(&r, &a));
 	received(0, 2, 12, 1);
-	/* The flow has paired the send event, and no longer stores it. It does
-	 * not expect the send event again, because the sender's last known
-	 * serial is not smaller than the serial of the message. */
+	/* The flow has found the send event of message a, and no longer stores
+	 * it. It does not wait for this event again, because the sender's last
+	 * known serial is not smaller than the serial of the message. */
 	assert_true(inv_requests_ready(&r, &a));
 	assert_true(inv_requests_ready(&r, &b));
 	/* seq_trace:reset_trace() has set the serial of the process back. */

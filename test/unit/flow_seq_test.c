@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inv_seq has two readers: a quick reader for simple terms, and a reader with a
- * cursor. The test reads random encoded events with both. If the quick reader
- * returns a result, the reader with a cursor must return the same result. */
+ * cursor. The test gives random encoded events to both. If the quick reader
+ * returns a result, the other reader must return the same result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
