@@ -203,8 +203,8 @@ static inline void build_event(struct build *b, uint64_t ns, unsigned n)
 		     terms, sizeof(terms));
 }
 
-/* Adds a note that <0.88.0> has the registered name m. A packet that contains
- * only records of this function is a packet of notes. */
+/* Adds a note that <0.88.0> has the registered name m. If a packet has only
+ * such records, it is a packet of notes. */
 static inline void build_note(struct build *b, uint64_t ns, uint8_t kind)
 {
 	const uint8_t terms[] = { kind, INV_T_DICT_SMALL + 0,
@@ -224,7 +224,7 @@ static inline void build_end(struct build *b)
 }
 
 /* Adds n lost events to the stream's counts. If events that are lost for this
- * reason have had event numbers, skips n event numbers. */
+ * reason already had numbers, skips n numbers. */
 static inline void build_lose(struct build *b, uint32_t stream, unsigned reason,
 			      uint64_t n)
 {

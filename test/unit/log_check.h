@@ -3,8 +3,9 @@
 #define INV_UNIT_LOG_CHECK_H
 
 /*
- * Reads a log exactly as abi/log.h specifies, independently of the readers, and
- * stops the test at the first wrong byte. The events are those of ring_build.h.
+ * Reads a log exactly as abi/log.h specifies it, without the code of the
+ * readers. Stops the test at the first wrong byte. The events are those of
+ * ring_build.h.
  */
 #include <sys/stat.h>
 #include <zstd.h>

@@ -221,7 +221,7 @@ static void reading_takes_linear_time(void **state)
 	}
 }
 
-/* The checksum is right, but the records are invalid. */
+/* The records of a packet are invalid, but its checksum is right. */
 static void invalid_records_are_counted(void **state)
 {
 	struct build b = { 0 };
@@ -237,7 +237,8 @@ static void invalid_records_are_counted(void **state)
 	build_end(&b);
 	build_begin(&b, 0, 20);
 	build_event(&b, 20, 3);
-	b.p.n_events = 5; /* the packet has only one of them */
+	b.p.n_events = 5; /* the head of the packet says 5 events, but the
+			     packet has one */
 	build_end(&b);
 	build_totals(&b, INV_END_CLOSED);
 	collect_one(&c, b.file.data, b.file.len);

@@ -3,8 +3,8 @@
 #include "unit/log_collect.h"
 #include "unit/sink_render.h"
 
-/* Adds one event of each form that a filter distinguishes, each a
- * microsecond after the one before. */
+/* Adds one event of each form that a filter distinguishes, at intervals of a
+ * microsecond. */
 static void events(struct build *b)
 {
 	memset(b, 0, sizeof(*b));
@@ -38,8 +38,8 @@ static void events(struct build *b)
 	build_totals(b, INV_END_CLOSED);
 }
 
-/* Checks which items pass the filter. `expected' has one character for each:
- * the number of an event, or 'L' for a loss. */
+/* Checks which items pass the filter. In `expected', a digit is the number of
+ * an event, and `L' is a loss. */
 static void passes(struct inv_filter *f, const char *expected)
 {
 	struct inv_item *item;

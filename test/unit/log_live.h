@@ -31,8 +31,9 @@ static inline void seen_item(struct seen *s, const struct inv_item *it)
 {
 	struct seen_item *x;
 
-	/* All notes have one common hash, which does not depend on their order:
-	 * a reader for files returns notes earlier than a live log does. */
+	/* Notes have one common hash, which does not depend on their order,
+	 * because a reader for files returns notes earlier than a live log
+	 * does. */
 	if (it->kind == INV_ITEM_NOTE) {
 		s->notes += XXH64(it->ev.terms, it->ev.len, it->ev.note);
 		return;
@@ -102,9 +103,9 @@ static inline void seen_by_reader(struct seen *s, const void *p, size_t n)
 
 /*
  * Pushes the file to a live log in pieces of up to `piece' bytes, or all at
- * once if `piece' is 0. After each piece, sets a watermark, the time up to
- * which the log counts as complete: `begin' after the first piece, and `grows'
- * more after each further piece.
+ * once if `piece' is 0. After each piece, sets a watermark (the time up to
+ * which the log counts as complete). The first watermark is `begin', and each
+ * further watermark is larger by `grows'.
  */
 static inline void seen_live(struct seen *s, const uint8_t *p, size_t n,
 			     size_t piece, int64_t begin, int64_t grows)
@@ -156,8 +157,9 @@ static inline void assert_same(const struct seen *a, const struct seen *b)
 		assert_memory_equal(&a->at[i], &b->at[i], sizeof(a->at[i]));
 }
 
-/* Checks that each stream has the same items in both lists. The times of an
- * item may differ if one of them was estimated before an anchor arrived. */
+/* Checks that each stream has the same items in both lists. The two times of an
+ * item may differ if one of the times was estimated before an anchor
+ * arrived. */
 static inline void assert_same_streams(const struct seen *a,
 				       const struct seen *b)
 {

@@ -288,8 +288,9 @@ static void a_watermark_is_in_erlangs_time(void **state)
 	stop(&f);
 }
 
-/* The node writes a name at most 250 ms after the event. So if the watermark is
- * 250 ms after the event, the name has arrived or will not come. */
+/* The node writes the name of a process at most 250 ms after the process's
+ * event. If the watermark is 250 ms after the event, the name has arrived or
+ * will not come. */
 static void names_are_awaited_for_a_time(void **state)
 {
 	struct fixture f;
@@ -349,9 +350,8 @@ static void a_full_feed_does_not_wait(void **state)
 	push(&f);
 	assert_true(inv_live_full(f.feed));
 	gives(&f, 1);
-	/* The feed is full, so it returns items before the watermark, but only
-	 * as many as it must to have space again. Then it waits for a
-	 * watermark. */
+	/* The feed is full, so it returns some items before the watermark. It
+	 * stops when it has space again, and waits for a watermark. */
 	for (n = 2; !f.feed->ops->next(f.feed); n++)
 		;
 	assert_false(inv_live_full(f.feed));
@@ -430,8 +430,8 @@ static void other_files_are_refused(void **state)
 	assert_false(f.feed->growing);
 	stop(&f);
 	start(&f, INV_LIVE_CAP);
-	f.b.file.data[8] = 99; /* another version, which also makes the checksum
-				  wrong */
+	f.b.file.data[8] = 99; /* the version is changed, so the checksum is
+				  wrong, too */
 	assert_int_equal(inv_live_push(f.feed, f.b.file.data, 30, NULL), 0);
 	assert_int_equal(inv_live_end(f.feed, NULL), INV_EFORMAT);
 	stop(&f);

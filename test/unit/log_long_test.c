@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Packets of more than 1 MiB. Each has one event, and readers read the body of
- * such a packet only when they return the event. */
+/* Tests packets of more than 1 MiB. Each of them has one event. Readers read
+ * the body of such a packet only when they return the event. */
 #include "unit/log_collect.h"
 #include "unit/log_live.h"
 
@@ -219,7 +219,7 @@ static void check_live(const struct build *b)
 	seen_by_reader(&file, b->file.data, b->file.len);
 	seen_live(&live, b->file.data, b->file.len, 300000, 0, 1);
 	assert_int_equal(file.n, live.n);
-	/* The watermark stays before the times of all events, so items of
+	/* The watermark stays before the times of all events. So items of
 	 * different streams may come in another order than from the reader for
 	 * files. */
 	for (size_t i = 0; i < file.n; i++) {

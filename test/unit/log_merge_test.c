@@ -59,8 +59,8 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Adds event n at the time ns to the log of node i, or no event if n is 0.
- * Pushes the new bytes of the log, and sets the watermark `mark'. Both times
+/* Adds event n at the time ns to the log of node i (no event if n is 0). Then
+ * pushes the new bytes of the log, and sets the watermark `mark'. Both times
  * are system times. */
 static void push(struct fixture *f, unsigned i, uint64_t ns, unsigned n,
 		 int64_t mark)
@@ -99,7 +99,7 @@ static void gives_nothing(struct fixture *f, int64_t wait)
 	assert_int_equal(inv_merge_wait(&f->m), wait);
 }
 
-/* Ends the live log of node 0. All others must have ended. Checks that the
+/* Ends the live log of node 0, when all other logs have ended. Checks that the
  * merge ends. */
 static void is_done_when_it_ends(struct fixture *f)
 {
@@ -122,8 +122,8 @@ static void an_item_waits_for_the_other_watermarks(void **state)
 	push(f, 1, 0, 0, 101);
 	gives(f, 0, 1, false);
 	gives_nothing(f, -1);
-	/* Like a watermark of 300, an item of node 1 at 300 shows that no
-	 * earlier item of this node can follow. */
+	/* Node 1 has an item at 300, so it has no further item before 300. For
+	 * the merge, this is the same as a watermark of 300. */
 	push(f, 1, 300, 2, 301);
 	push(f, 0, 250, 3, 550);
 	gives(f, 0, 3, false);
@@ -146,16 +146,17 @@ static void the_wait_for_a_silent_node_is_limited(void **state)
 	f->now += 400;
 	push(f, 0, 100, 1, 500);
 	gives_nothing(f, PATIENCE - 400);
-	/* This watermark is not later than the one before, so the time for
-	 * which the merge waits does not start again. */
+	/* This watermark is not later than the previous watermark. So the time
+	 * for which the merge waits does not start again. */
 	push(f, 1, 0, 0, 1);
 	gives_nothing(f, PATIENCE - 400);
 	f->now += PATIENCE - 400;
 	gives(f, 0, 1, false);
 	push(f, 0, 200, 2, 600);
 	gives(f, 0, 2, false);
-	/* The merge no longer waited for the slow node, and has returned later
-	 * events. So an event that the node now sends counts as late. */
+	/* The merge has stopped waiting for the slow node, and has returned
+	 * events that are later than 150. So the next event of this node counts
+	 * as late. */
 	push(f, 1, 150, 3, 160);
 	gives(f, 1, 3, true);
 	push(f, 0, 300, 4, 700);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes in a log: at which place readers return them, and the effect of damaged
- * notes. */
+/* Tests at which place readers return the notes of a log, and what damaged
+ * notes do. */
 #include "unit/log_live.h"
 
 static struct build b;
@@ -57,9 +57,9 @@ static void assert_no_loss(uint64_t n_events)
 	assert_int_equal(c.n_events, n_events);
 }
 
-/* Notes with names, and the note about ends of calls, are returned before all
- * events of a file. A note of another kind is returned at its time, because it
- * is about later events. */
+/* A reader returns notes with names, and the note about ends of calls, before
+ * all events of a file. A note of another kind is returned at its time, because
+ * it is about later events. */
 static void names_of_files_come_first(void **state)
 {
 	(void)state;
@@ -234,8 +234,8 @@ static void a_note_without_a_kind_is_reported(void **state)
 	assert_int_equal(c.notices.n_damages, 1);
 }
 
-/* The head of a packet of notes counts lost events, as the head of a packet of
- * events does. */
+/* The head of a packet of notes counts lost events, like the head of a packet
+ * of events. */
 static void losses_in_the_head_of_notes_count(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A merge can be limited to a range of time (inv_merge_limit). It returns the
- * same events of this range as a merge of everything. It reads only packets
- * that can have such events.
+ * A merge can be limited to a range of time (inv_merge_limit). It then returns
+ * the same events of this range as a merge without a limit, but reads only
+ * packets that can have such events.
  */
 #include "unit/log_collect.h"
 
@@ -36,7 +36,8 @@ static void read_range(struct collected *c, const struct inv_buf *files,
 
 /* --- examples -------------------------------------------------------------- */
 
-/* The Erlang system time when the clock of the events is 0. */
+/* The Erlang system time at the moment at which the clock of the events is
+ * 0. */
 #define T0 INT64_C(1000000)
 
 /* Adds a packet with events at begin, begin + 1, ... begin + 9. */
@@ -85,14 +86,14 @@ static void packets_outside_are_skipped_with_their_losses(void **state)
 	(void)state;
 	log_with_losses(&b);
 	/* If events are lost between two packets, the time of the loss is
-	 * unknown. So the loss after the last packet of the range is reported,
-	 * too: it may be in the range. */
+	 * unknown. The loss after the last packet of the range may be in the
+	 * range, so it is reported, too. */
 	expect(&b, 0, 1000, 100, 20);
 	expect(&b, 300, 310, 10, 2);
 	expect(&b, 305, 505, 30, 4);
 	expect(&b, 309, 401, 20, 3);
-	/* The range has no event, but the events that were lost between the
-	 * packets around it may have been in it. */
+	/* No event is in the range. But between the packets around it events
+	 * were lost, which may have been in the range. */
 	expect(&b, 250, 260, 0, 1);
 	expect(&b, 0, 1, 10, 2);
 	/* The range ends before the first event, so it has no loss either. */
@@ -104,8 +105,8 @@ static void packets_outside_are_skipped_with_their_losses(void **state)
 	build_release(&b);
 }
 
-/* The log has two files. The totals at the end of the first file count lost
- * events, which were lost before the first packet of the second file. */
+/* The log has two files. At the end of the first file, the totals count lost
+ * events. These were lost before the first packet of the second file. */
 static void losses_before_a_rotation_are_before_the_next_packet(void **state)
 {
 	struct inv_buf files[2] = { { 0 } };
@@ -171,9 +172,9 @@ static void a_body_that_is_skipped_is_not_read(void **state)
 	build_release(&b);
 }
 
-/* Between two anchors, system time goes back by 50 ms, so the clock shows some
- * times twice. If the range has such a time, the events of both moments are in
- * the range. */
+/* Between two anchors, system time goes back by 50 ms. So the clock shows some
+ * times twice. If such a time is in the range, the events of both moments are
+ * in the range. */
 static void both_times_of_a_clock_that_went_back_are_found(void **state)
 {
 	struct build b = { 0 };
@@ -318,9 +319,9 @@ static void same_events(const struct collected *all,
 	assert_int_equal(k, some->n);
 }
 
-/* `all' has the items of the whole log, `some' those of the range. All losses
- * that `all' has within the range must be in `some', and `some' must not have
- * more losses than `all'. */
+/* `all' has the items of the whole log, and `some' has the items of the range.
+ * Each loss in `all' that is within the range must also be in `some'. `some'
+ * must not have more losses than `all'. */
 static void losses_are_kept(const struct collected *all,
 			    const struct collected *some, int64_t from,
 			    int64_t until)

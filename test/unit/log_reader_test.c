@@ -71,8 +71,8 @@ static void equal_times_keep_the_order_of_streams_and_inputs(void **state)
 	build_release(&b[1]);
 }
 
-/* Makes a log of three files. Reads those whose numbers are in `give', in the
- * order of `give'. */
+/* Makes a log of three files. `give' has the numbers of the files that are then
+ * read, in this order. */
 static void rotated(struct collected *c, struct build *b, struct inv_buf *files,
 		    const char *give)
 {
@@ -276,9 +276,9 @@ static void losses_in_several_totals_are_reported_once(void **state)
 	build_release(&b);
 }
 
-/* Each stream needs the totals of the file. Compressed totals can be small in
- * the file and large in memory. A reader must not decompress them again for
- * each stream. */
+/* A reader needs the totals of the file for each stream. Compressed totals can
+ * be small in the file and large in memory, so they must not be decompressed
+ * again for each stream. */
 static void many_packed_totals_cost_no_time(void **state)
 {
 	const struct inv_log_totals none = { .stream = INV_RINGS_MAX - 1 };
@@ -384,9 +384,9 @@ static void a_log_without_an_end_is_reported(void **state)
 	build_release(&b);
 }
 
-/* The log is read twice, and an anchor is added in between. The anchor changes
- * the system time of the last event, but not its time on the clock of the
- * events. */
+/* The log is read twice, and an anchor is added between the two readings. The
+ * anchor changes the system time of the last event, but not the event's time on
+ * the clock of the events. */
 static void the_clock_of_events_needs_no_anchor(void **state)
 {
 	struct build b = { 0 };

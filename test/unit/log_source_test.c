@@ -68,8 +68,8 @@ static void truncated_bytes_are_read_as_zeros(void **state)
 	inv_source_copy(&src, page - 1, two, 2);
 	assert_memory_equal(two, "x", 2);
 	assert_int_equal(byte_at(&src, 3 * page), 0);
-	/* Bytes that are written after the cut, at the same offsets, do not
-	 * belong to the old content, so they are read as 0. */
+	/* After the cut, bytes are written at the same offsets. These bytes do
+	 * not belong to the old content, so they are read as 0. */
 	write_pages(4);
 	assert_int_equal(byte_at(&src, 3 * page), 0);
 	assert_int_equal(byte_at(&src, page), 0);
@@ -104,9 +104,9 @@ static void a_cut_within_the_last_page_is_reported_too(void **state)
 #define PACKETS 200u
 #define EVENTS 10u /* in each packet */
 
-/* Opens a log, which reads the packet heads, and then truncates the file to len
- * bytes. If `grown' is true, the file then gets its old size back, filled with
- * zeros. Reads the events after this. */
+/* Opens a log, which reads the heads of the packets. Then truncates the file to
+ * len bytes. If `grown' is true, fills the file with zeros up to its old size.
+ * Then reads the events. */
 static void a_log_cut(const struct build *b, size_t len, bool grown)
 {
 	struct collected c;

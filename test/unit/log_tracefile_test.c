@@ -145,8 +145,8 @@ static void damage_is_skipped(void **state)
 	inv_buf_release(&f);
 }
 
-/* Some bytes look like the start of a record. If no other record follows where
- * this record would end, the bytes are skipped. */
+/* Some bytes look like the start of a record, but at the end of this record no
+ * other record begins. So the bytes are skipped. */
 static void a_false_start_of_a_record_is_skipped(void **state)
 {
 	static const uint8_t rubbish[] = { 9,	9,   0, 0, 0, 0, 3,
@@ -336,7 +336,7 @@ static void names_hold_from_alias_to_unalias(void **state)
 	alias(&f, 2, "x", "alias", 40);
 	alias(&f, 2, "Y", "unalias",
 	      50); /* a name that the process did not have */
-	alias(&f, 2, "x", "unalias", 35); /* the record is late: its time is
+	alias(&f, 2, "x", "unalias", 35); /* this record is late: its time is
 					     before that of earlier records */
 	assert_int_equal(inv_source_memory(&src, "ti", f.data, f.len), 0);
 	assert_int_equal(inv_names_read(names, &src, 0, &ns), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files are read through windows, and the result is the same as if they were in
- * memory. */
+/* Files are read through windows. The result must be the same as if the files
+ * were in memory. */
 #include "unit/log_file_build.h"
 
 #include "log/window.h"
@@ -42,8 +42,8 @@ static void a_window_shows_the_bytes_of_its_place(void **state)
 		size_t n = any_to(any_to(100) ? 5000 : 300000);
 		const uint8_t *p;
 
-		/* The next bytes to read begin where the last ones ended, a
-		 * little later, or at a random place. */
+		/* The next bytes to read begin at the end of the previous
+		 * bytes, a little later, or at a random place. */
 		if (any_to(3) == 0)
 			off += any_to(20000);
 		if (any_to(20) == 0 || off > SIZE)

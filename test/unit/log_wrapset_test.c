@@ -47,7 +47,8 @@ static void a_set_without_a_gap_is_ordered_by_number(void **state)
 	assert_order((const char *const[]){ "w7", "w5", "w6", 0 }, "5 6 7 ");
 }
 
-/* The original Inviso crashed when it sorted such names. */
+/* Some digits of the number may be the same in all names. The original Inviso
+ * crashed when it sorted such names. */
 static void digits_shared_by_all_names_belong_to_the_number(void **state)
 {
 	(void)state;

@@ -145,9 +145,9 @@ static void every_instruction_is_checked(void **state)
 	p = m.prog;
 	bytes = p.n_code * sizeof(*code);
 	code = malloc(bytes);
-	/* The verifier must refuse the program if one instruction is left out.
+	/* If one instruction is left out, the verifier must refuse the program.
 	 * It must also refuse most changes of an instruction. Only the first
-	 * clause is tried, because the verifier does not check the end of the
+	 * clause is changed, because the verifier does not check the end of the
 	 * last clause. */
 	for (uint32_t i = 0; i < inv_instr_a(m.prog.code[0]); i++) {
 		memcpy(code, m.prog.code, bytes);

@@ -11,7 +11,8 @@
 #define ATOM(n) (char)(INV_T_DICT_SMALL + (n))
 #define TUPLE(n) (char)(INV_T_TUPLE_SMALL + (n))
 
-/* The levels of a nested term: fewer than the maximum that can be copied. */
+/* The levels of a nested term. Only terms up to a maximum of levels can be
+ * copied; 90 is below this maximum. */
 #define LEVELS 90u
 
 static struct inv_redact rules;
@@ -79,8 +80,8 @@ static void nest(const char *before, size_t n, const char *behind, size_t m)
 		inv_buf_put(&term, behind, m);
 }
 
-/* Some rules depend on the end of a term, so inv_redact must find this end
- * before it copies the beginning. It reads the bytes only once for this,
+/* Some rules depend on the end of a term. So inv_redact must find this end
+ * before it copies the beginning. For this, it reads the bytes only once,
  * however deeply the terms are nested. */
 static void nested_terms_are_skipped_once(void **state)
 {

@@ -155,8 +155,9 @@ static void records(void **state)
 			 0);
 	read_rules("#user.password, #user{id, token}, #r{a}, #x/3.3", &defs);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 4), 0xe);
-	/* The definition has 4 elements. A record with another number of
-	 * elements is of another version, so all its fields are redacted. */
+	/* The record `user' is defined with 4 elements. If a record `user' has
+	 * another number of elements, it is of another version, so all its
+	 * fields are redacted. */
 	assert_true(inv_redact_fields(&rules, name("user"), 3) == ~(uint64_t)1);
 	assert_true(inv_redact_fields(&rules, name("user"), 5) == ~(uint64_t)1);
 	assert_int_equal(inv_redact_fields(&rules, name("r"), 2), 2);
@@ -182,12 +183,12 @@ static void fields_with_names_of_keys(void **state)
 		   NULL);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 3), 4);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 2), 0);
-	/* This version of the record is defined, and none of its field names is
-	 * a key of the rules. */
+	/* The record `user' with 4 elements is defined, and none of its field
+	 * names is a key of the rules. */
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 4), 0);
-	/* The largest version with a key among its field names has 3 elements.
-	 * Records with up to four elements more may be of an unknown version,
-	 * so all their fields are redacted. */
+	/* Only the version of `user' with 3 elements has a key among its field
+	 * names. A record with up to four elements more may be of an unknown
+	 * version, so all its fields are redacted. */
 	assert_true(inv_redact_fields(&rules, name("user"), 5) == ~(uint64_t)1);
 	assert_true(inv_redact_fields(&rules, name("user"), 7) == ~(uint64_t)1);
 	assert_int_equal(inv_redact_fields(&rules, name("user"), 8), 0);

@@ -104,8 +104,8 @@ static void actions_have_their_results(void **state)
 		  "false" },
 		{ "[{'_',[],[{message,{trace,{self},[x],[]}}]}]", "[]",
 		  "'EXIT'" },
-		/* The result is unknown: it depends on whether the process
-		 * <0.1.2> exists. */
+		/* Whether the process <0.1.2> exists is not known, so the
+		 * result is not known either. */
 		{ "[{['$1'],[],[{message,{enable_trace,'$1',call}}]}]",
 		  "[<0.1.2>]", "code -20" },
 		{ "[{['$1'],[],[{message,{trace,'$1',[call],[]}}]}]",

@@ -208,10 +208,10 @@ static void a_node_that_dies_meanwhile_is_lost(void **state)
 }
 
 /*
- * When the command is cancelled, it waits up to two seconds until the node
- * tells it the pid of the guard, the process that removes inviso's code. If the
- * command receives the pid, it leaves the node as usual. If not, the node
- * removes the code by itself after the connection has ended.
+ * When the command is cancelled, it waits up to two seconds for the pid of the
+ * guard (the process that removes inviso's code) from the node. If the pid
+ * arrives, the command leaves the node as usual. Otherwise the node removes the
+ * code by itself after the connection has ended.
  */
 static void a_cancelled_attach_leaves_nothing(void **state)
 {
@@ -239,8 +239,8 @@ static void a_cancelled_attach_leaves_nothing(void **state)
 	close(stop[1]);
 }
 
-/* If a node takes long to load the code, the user can still stop the command at
- * once. */
+/* The node takes long to load the code. Even then, the user can stop the
+ * command at once. */
 static void a_cancelled_attach_does_not_wait_for_a_frozen_node(void **state)
 {
 	struct inv_attach_opts patient = opts;
@@ -276,8 +276,8 @@ static void count_slow(void *arg, const struct inv_conn *conn)
 	*(unsigned *)arg += conn == k.v[0].conn ? 1 : 100;
 }
 
-/* The node is suspended, as if its process that unloads code were busy checking
- * very many processes, so it does not answer. */
+/* The node is suspended, so it does not answer. A node whose unloading process
+ * checks very many processes looks the same. */
 static void a_node_that_takes_long_to_leave_is_reported(void **state)
 {
 	unsigned slow = 0;

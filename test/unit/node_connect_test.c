@@ -200,7 +200,7 @@ static bool has_ipv6(void)
 	return has;
 }
 
-/* The node listens only on IPv6, and epmd answers on IPv4. */
+/* The node listens only on IPv6. The epmd of the test answers on IPv4. */
 static void a_node_that_listens_on_ipv6(void **state)
 {
 	static const char *const six[] = {
@@ -284,8 +284,8 @@ static void connecting_can_be_cancelled(void **state)
 	inv_inbox_free(in);
 }
 
-/* Each example is what a server that is not an Erlang node may send instead of
- * a handshake. */
+/* Each example is an answer in place of a handshake. A server that is not an
+ * Erlang node may send it. */
 static void no_node_at_the_port(void **state)
 {
 	static const struct {
@@ -396,9 +396,9 @@ static const char *name_in(const struct shy *s, unsigned i)
 	return (const char *)s->name[i] + 17;
 }
 
-/* If the node still has a connection of an earlier command with the same name,
- * it closes the new connection without a message. So the command then tries
- * another name. */
+/* The node may still have a connection of an earlier command with the same
+ * name. Then it closes the new connection without a message, and the command
+ * tries another name. */
 static void another_name_is_tried_where_one_is_refused_silently(void **state)
 {
 	struct shy s = { 0 };
@@ -421,8 +421,9 @@ static void another_name_is_tried_where_one_is_refused_silently(void **state)
 	assert_string_not_equal(name_in(&s, 1), name_in(&s, 2));
 }
 
-/* Before the node closes the connection, it sends the same messages as a node
- * that dies. But this node still runs, so the reason must be a wrong cookie. */
+/* The node sends the same messages as a node that dies, and closes the
+ * connection. But epmd says that this node still runs, so the reason must be a
+ * wrong cookie. */
 static void a_node_that_closes_after_our_answer(void **state)
 {
 	struct fake epmd;
@@ -587,7 +588,7 @@ static void names_are_used_again(void **state)
 		inv_conn_close(c);
 	}
 	/* Commands use 64 names. If four names in a row are in use on the node,
-	 * they use 128 names. */
+	 * commands use 128 names. */
 	assert_true(atoms(in, p.name) - before <= 128);
 	stop_peer(&p);
 	inv_inbox_free(in);

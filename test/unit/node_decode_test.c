@@ -179,8 +179,8 @@ static struct inv_status status;
  * no maps. */
 struct pair {
 	const char *key;
-	const char *value; /* text for ei_x_format; or "#" and the number of the
-			      pairs that follow, which are then a map */
+	const char *value; /* text for ei_x_format; or "#N": the value is a map
+			      of the next N pairs */
 };
 
 static void put_pairs(ei_x_buff *x, const struct pair **p, int n)

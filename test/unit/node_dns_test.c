@@ -63,8 +63,8 @@ static struct inv_dns_nodes found(const char *text)
 	return nodes;
 }
 
-/* Checks that the result is only an error with this code, and that its text
- * contains `words'. */
+/* Checks that the search for `text' returns only an error with this code, and
+ * that the text of the error contains `words'. */
 static void assert_failure(const char *text, int code, const char *words)
 {
 	struct inv_dns_nodes nodes = found(text);

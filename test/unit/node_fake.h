@@ -51,8 +51,8 @@ static inline void start_fake(struct fake *f, uint16_t *port, const void *bytes,
 struct dying {
 	int listening;
 	size_t len;
-	bool resets; /* close the connection while bytes are unread, which
-			resets it */
+	bool resets; /* close the connection before all bytes are read, which
+			resets the connection */
 	uint8_t bytes[64];
 	pthread_t thread;
 };

@@ -49,8 +49,8 @@ static void an_answer_is_known_by_its_tag(void **state)
 	ei_x_free(&x);
 }
 
-/* The process that answers has a token of sequential tracing, so its answer has
- * one, too. */
+/* The process that answers has a token of sequential tracing. So its answer has
+ * a token, too. */
 static void an_answer_with_a_token_is_known(void **state)
 {
 	static const char *const controls[] = { "{12,'',~p,{1,17,2,3,4}}",
@@ -98,8 +98,8 @@ static void frames_for_others_are_ignored(void **state)
 	}
 }
 
-/* An earlier run of the inviso command may have had the same node name. It had
- * another creation. */
+/* The answer is for an earlier run of the command, which had the same node
+ * name, but another creation. */
 static void an_answer_to_an_earlier_command_is_ignored(void **state)
 {
 	erlang_pid before = self;
@@ -140,8 +140,8 @@ static void every_byte_of_a_frame_is_looked_at(void **state)
 	}
 }
 
-/* Parses the monitor that the command sends, and the frame DOWN that a node
- * would send for it, as if the command had received them. */
+/* Parses the monitor frame that the command sends, as if the command had
+ * received it. Then parses the DOWN frame with which a node would answer. */
 static void a_monitor_leads_to_its_request(void **state)
 {
 	struct inv_dest to = { .name = "somebody" };
@@ -153,8 +153,9 @@ static void a_monitor_leads_to_its_request(void **state)
 	(void)state;
 	assert_int_equal(
 		inv_dist_frame_put_monitor(&out, &self, &to, tag, true), 0);
-	/* This frame is {19, From, Name, Ref}. It monitors a name and not a pid
-	 * of the command, so the command does nothing with it. */
+	/* This frame is {19, From, Name, Ref}. It monitors the process with a
+	 * registered name. The command has no such process, so it does
+	 * nothing. */
 	assert_int_equal(inv_dist_frame_parse(&cursor, out.data + 4,
 					      out.len - 4, &self, &f),
 			 0);
@@ -183,8 +184,8 @@ static void a_monitor_of_an_earlier_pid_is_answered(void **state)
 	struct inv_dist_frame f;
 
 	(void)state;
-	/* The monitored pid is the command's own pid. The command still runs,
-	 * so it answers nothing. */
+	/* The monitored pid is the pid of this command, which still runs. So
+	 * the command does not answer. */
 	assert_int_equal(inv_dist_frame_put_monitor(&out, &self, &to, 1, true),
 			 0);
 	assert_int_equal(inv_dist_frame_parse(&cursor, out.data + 4,
@@ -267,8 +268,8 @@ static void damaged_frames_are_detected(void **state)
 			len = next_random(&seed) % len;
 		copy = malloc(len + 1);
 		assert_non_null(copy);
-		memmove(copy + 1, x.buff, len); /* so that the frame ends where
-						   the block of memory ends */
+		memmove(copy + 1, x.buff, len); /* the frame now ends where the
+						   block of memory ends */
 		if (inv_dist_frame_parse(&cursor, copy + 1, len, &self, &f) <
 		    0) {
 			bad++;

@@ -387,9 +387,10 @@ static void two_nodes_are_fetched_at_once(void **state)
 }
 
 /* The fetch of two logs calls this function again and again. At first node 1 is
- * suspended (SIGSTOP). At the time `until' this function lets it continue. Until
- * then the fetch waits for node 1 for longer than a session without requests
- * lives (dead_man_ms). The session on node 0 must not end meanwhile. */
+ * suspended (SIGSTOP). At the time `until', this function lets node 1 continue.
+ * Until then, the fetch waits for node 1. It waits for longer than dead_man_ms
+ * of the session on node 0, after which a session without requests ends. This
+ * session must not end. */
 static void wait_then_thaw(void *arg, const struct inv_fetch *f, size_t n)
 {
 	int64_t *until = arg;

@@ -11,7 +11,7 @@ static struct inv_survey survey;
 static struct inv_err err;
 
 /* The number of elements in the answer to the survey (the command's questions
- * about a node), and the answer of a node like this one. */
+ * about a node). `usual' is the answer of a node on this machine. */
 #define ELEMENTS 7
 static const char *const usual[ELEMENTS] = {
 	"\"25\"", "\"13.1.5\"", "\"x86_64-pc-linux-gnu\"", "8", "linux",
