@@ -285,8 +285,7 @@ static void damaged_frames_are_detected(void **state)
 	assert_true(good > 1000 && bad > 1000);
 }
 
-/* --- a node that sends invalid frames after the handshake
- * --------------------------- */
+/* --- a node that sends invalid frames after the handshake ----------------- */
 
 struct bad_node {
 	int listening;

@@ -104,7 +104,8 @@ static void the_expressions_are_one_term_with_place_for_another(void **state)
 	inv_buf_put(&b, tail.data, tail.len);
 	assert_int_equal(count_atom(&b, "these_args"), 1);
 	assert_true(count_atom(&b, "atomic_load") > 0);
-	/* Of inviso's modules, the term contains only inviso_tracer. */
+	/* The term contains the module inviso_tracer, and no other module of
+	 * inviso. */
 	assert_true(count_atom(&b, "inviso_tracer") > 0);
 	assert_int_equal(count_atom(&b, "inviso_engine"), 0);
 	assert_int_equal(count_atom(&b, "inviso_session"), 0);

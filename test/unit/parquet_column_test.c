@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A column gets its values several at a time, and gets NULLs in a way of their
- * own. What it writes must not depend on how many values come together. */
+/* A test adds values to a column, one or several at a time. For NULLs there is
+ * a separate function. How the values were added must not change the bytes that
+ * the column writes. */
 #include "parquet/column.h"
 
 #include <setjmp.h>
@@ -20,7 +21,7 @@ static int64_t values[ROWS];
 static uint32_t levels[ROWS], numbers[ROWS];
 static struct inv_cast cast;
 
-/* NULLs and equal values come in runs. */
+/* Chooses the values. NULLs and equal values come in runs. */
 static void choose(unsigned seed)
 {
 	srand(seed);
@@ -49,8 +50,8 @@ static unsigned count(unsigned i, unsigned n)
 	return set;
 }
 
-/* Adds rows i to i + n - 1. If `apart' is set, NULLs and values without NULL
- * get the calls that are for them. */
+/* Adds rows i to i + n - 1. If `apart' is true, uses the functions for special
+ * cases: all rows are NULL, or no row is NULL. */
 static void add(struct inv_parquet_column *c, unsigned i, unsigned n,
 		bool apart)
 {
@@ -121,7 +122,8 @@ static void all_at_a_time_or_one(void **state)
 	inv_cast_release(&cast);
 }
 
-/* The bounds are those of the values, also if all values are above or below 0. */
+/* The bounds of a column are its smallest and its largest value. This is also
+ * true if all values are above or below 0. */
 static void bounds_are_of_the_values(void **state)
 {
 	static const int64_t ends[][2] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers are encoded, and decoded by a decoder that follows the
+/* Encodes random numbers, and decodes them with a decoder that follows the
  * specification of Parquet. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,8 +193,8 @@ static void differences_are_read_back(void **state)
 		}
 		check_delta(v, n);
 	}
-	/* These lengths are not multiples of a block, so the last block is not
-	 * full. */
+	/* These lengths are not multiples of the block size, so the last block
+	 * is not full. */
 	for (size_t n = 0; n < 300; n++)
 		check_delta(v, n);
 	free(v);

@@ -192,8 +192,8 @@ static uint32_t process(struct world *w, const char *node, size_t len)
 	return inv_cast_add(&w->cast, &process, NULL, 0);
 }
 
-/* Writes a row of a call with `len' bytes of arguments. If `process' or `ts' is
- * 0, the row has no process or no time. */
+/* Writes the row of a call with `len' bytes of arguments. If `process' is 0,
+ * the row has no process. If `ts' is 0, it has no time. */
 static void call(struct world *w, uint32_t process, int64_t ts, size_t len)
 {
 	struct inv_cell cells[INV_TABLE_COLUMNS_MAX] = { 0 };
@@ -252,8 +252,8 @@ static void one_key_makes_one_level(void **state)
 	assert_true(has("/calls/node=a@h/part-0.parquet"));
 }
 
-/* Writes rows of 100 MB, with a limit of 4 MiB for the rows in memory. The memory
- * in use also includes what encoding a row group takes and what malloc rounds
+/* Writes rows of 100 MB. The rows in memory may have 4 MiB. The memory in use
+ * also includes the memory for encoding a row group, and what malloc rounds
  * up. */
 static void memory_has_a_bound(void **state)
 {
@@ -277,9 +277,9 @@ static void memory_has_a_bound(void **state)
 	assert_true(found.groups > 4);
 }
 
-/* Rows wait in a batch before they go into the columns of their file. Here the
- * batches of many files become full at about the same time. The memory must not
- * double then. */
+/* Rows wait in a batch before they go into the columns of a file. In this test
+ * the batches of many files become full at about the same time. The memory in
+ * use must not double then. */
 static void batches_have_a_bound(void **state)
 {
 	struct world *w = start(INV_SINK_BY_NODE);
@@ -297,9 +297,9 @@ static void batches_have_a_bound(void **state)
 		if (now.uordblks + now.hblkhd > most)
 			most = now.uordblks + now.hblkhd;
 	}
-	/* The files are completed one after the other, and each is freed before
-	 * the next one. So the rows that still wait do not need memory in all
-	 * files at once. */
+	/* The files are completed one after the other. Each file is freed
+	 * before the next is completed. So the rows that still wait in batches
+	 * do not need memory in all files at once. */
 	assert_int_equal(inv_partitions_finish(&w->p, &w->err), 0);
 	assert_true(mallinfo2().uordblks < before + ((size_t)16 << 20));
 	finish(w);
@@ -307,7 +307,8 @@ static void batches_have_a_bound(void **state)
 	assert_int_equal(found.rows, 250 * (int)INV_BATCH_ROWS);
 }
 
-/* Large texts are not kept twice, in the batch and in the column. */
+/* A large text is in memory once. It is in the batch or in the column, but not
+ * in both. */
 static void large_texts_are_in_memory_once(void **state)
 {
 	struct world *w = start(INV_SINK_BY_NODE);
@@ -325,7 +326,7 @@ static void large_texts_are_in_memory_once(void **state)
 }
 
 /* Files with few rows take little memory, so many of them can be open at once.
- * No file has to write its rows early, in a small row group. */
+ * No file must write its rows early, which would make a small row group. */
 static void few_rows_take_little_memory(void **state)
 {
 	struct world *w = start(INV_SINK_BY_NODE);

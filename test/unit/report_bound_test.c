@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a report that have a bound: the number of rows that are added
- * up, the list of the highest values, and the bins of the timeline. */
+/* Tests the parts of a report that have a bound: the rows that are added up,
+ * the list of the highest values, and the bins of the timeline. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,8 +26,8 @@ static struct inv_keyed_row *get(struct inv_keyed *t, uint64_t key)
 	return row;
 }
 
-/* The key K is added K times. The sum of all counts stays right, although only
- * the rows with the largest counts remain. */
+/* Each key K is added K times. Only the rows with the largest counts remain,
+ * but the sum of all counts stays right. */
 static void rows_are_added_up(void **state)
 {
 	struct inv_keyed t = { 0 };
@@ -85,8 +85,8 @@ static void highest_values_are_kept(void **state)
 	inv_top_release(&t);
 }
 
-/* The number of bins is fixed. However long the recorded time is, each event is
- * counted in a bin. */
+/* The number of bins is fixed. Each event is counted in a bin, even if the
+ * recorded time is long. */
 static void bins_become_longer(void **state)
 {
 	static struct inv_timeline t;

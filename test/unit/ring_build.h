@@ -35,12 +35,13 @@ struct ring_build {
 	struct inv_producer p[BUILD_RINGS_MAX];
 };
 
-/* If not 0, this is the time of all events, so that the events have the same
+/* If this is not 0, it is the time of all events. Then the events have the same
  * times each time the test runs. */
 static uint64_t build_clock_ns;
 
-/* If not 0, build_open makes so many large slots of build_large_bytes each. A
- * large slot has space for an event that does not fit into a packet. */
+/* If this is not 0, build_open makes this number of large slots with
+ * build_large_bytes each. A large slot has space for an event that does not fit
+ * into a packet. */
 static uint32_t build_n_large;
 static uint32_t build_large_bytes = 2048 * 1024;
 
@@ -133,9 +134,8 @@ static inline uint8_t *build_reserve(struct inv_producer *p, unsigned pad)
 /*
  * Writes {receive, <0.77.0>, Binary} at `to'. The binary has the event's number
  * and time in 8 bytes each, and then `pad' bytes that depend on the number. The
- * pid is the first definition of a packet. Returns a pointer to the byte after
- * the event. The caller commits the event with *def and *now, which this
- * function sets.
+ * pid is the first definition of a packet. Sets *def and *now, with which the
+ * caller commits the event. Returns a pointer to the byte after the event.
  */
 static inline uint8_t *build_write(struct inv_producer *p, uint8_t *to,
 				   unsigned pad, uint32_t *def, uint64_t *now)
@@ -226,8 +226,8 @@ static inline int build_large_event(struct inv_producer *p, unsigned pad)
 	return 1;
 }
 
-/* Returns 1 if `ev' has the n events that build_write made from number `first'
- * on. Times in the events are relative to begin_ns. */
+/* Returns 1 if `ev' has n events as build_write makes them, with the numbers
+ * from `first' on. Times in the events are relative to begin_ns. */
 static inline int build_sound(const uint8_t *ev, uint64_t len, uint64_t first,
 			      uint32_t n, const uint8_t *def, uint32_t def_len,
 			      uint64_t begin_ns)

@@ -93,8 +93,8 @@ static void a_packet_comes_in_pieces_each_with_its_definitions(void **state)
 	assert_int_equal(f.n_events, 5);
 	assert_true(f.ev_off > 0);
 	assert_true(sound());
-	/* The second fragment counts the events that were lost between this
-	 * packet and the next. */
+	/* The second fragment is the last of the packet. It also counts the
+	 * events that were lost before the next packet. */
 	assert_int_equal(f.dropped[INV_LOSS_TOO_BIG], 1);
 	move();
 	assert_int_equal(atomic_load(&ring()->read_seq), 2);
@@ -355,8 +355,8 @@ static void a_held_large_event_is_not_overwritten(void **state)
 	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
 	assert_int_equal(next(INV_TAKE_OPEN), 0);
 	assert_int_equal(f.first_event, 0);
-	/* The consumer reads the event in one slot, so the producer overwrites
-	 * the other slot, although its event is newer. */
+	/* The consumer reads the event in the first slot. So the producer
+	 * overwrites the second slot, although the event in it is newer. */
 	assert_int_equal(build_large_event(&b.p[0], LARGE_PAD), 1);
 	assert_true(sound());
 	move();

@@ -11,16 +11,16 @@
 #define SECOND 1000000000u
 #define START (12345u * (uint64_t)SECOND + 678)
 
-/* Events per second. Near these rates, the number and the size of leases
- * change. */
+/* Rates in events per second. Near these rates, the number or the size of
+ * leases changes. */
 static const uint32_t rates[] = { 1,	 2,	  15,	      16,    17,
 				  31,	 100,	  511,	      512,   513,
 				  1000,	 4096,	  32767,      32768, 32769,
 				  99999, 1000000, 4000000000u };
 #define N_RATES (sizeof(rates) / sizeof(rates[0]))
 
-/* Takes all leases that are available at the time `now'. Returns the sum of the
- * events that they permit. */
+/* Takes all leases that are available at the time `now'. Returns how many
+ * events these leases permit together. */
 static uint64_t drain(struct inv_rate *r, uint64_t now)
 {
 	uint64_t sum = 0;
@@ -127,8 +127,8 @@ static void no_second_has_more_events_than_the_rate(void **state)
 	}
 }
 
-/* A thread requests a lease for a time that is before the last lease, which
- * another thread took. */
+/* Another thread took the last lease. After that, a thread requests a lease for
+ * an earlier time. */
 static void a_time_in_the_past_gets_no_lease(void **state)
 {
 	static struct inv_rate r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log that has an event of each shape is printed in every format. */
+/* A log has events of all shapes. Each format prints all of them. */
 #include "sink/timefmt.h"
 #include "unit/sink_render.h"
 
@@ -151,7 +151,8 @@ static void events_after_a_limit_are_no_loss(void **state)
 #define Q(text) "\"" text "\""
 #define PROCESS(name) \
 	"{\"pid\":\"<0.88.0>\",\"node\":\"a@h\",\"name\":" name "}"
-/* The JSON of each event. `us' is the last five digits of its time in ns. */
+/* The JSON of each event. `us' has the last five digits of the event's time in
+ * ns. */
 #define HEAD(us, name, tag)                                                   \
 	"{\"ts\":17000000000000" us ",\"time\":\"2023-11-14T22:13:20.0000" us \
 	"Z\",\"node\":\"a@h\",\"pid\":\"<0.88.0>\",\"names\":[],"             \

@@ -51,8 +51,8 @@ static int compare(const void *a, const void *b)
 
 #define VALUES 20000u
 
-/* The values range from 1 to 2^40. Each quantile is compared with that of the
- * sorted values. */
+/* The values range from 1 to 2^40. Compares each quantile of the histogram with
+ * the quantile of the sorted values. */
 static void quantiles(void **state)
 {
 	static uint64_t v[VALUES];
@@ -103,8 +103,8 @@ static void adding(void **state)
 	put(&h, 100);
 	put(&h, 7);
 	other.unpaired = 3;
-	/* `other' has only calls without a time, so the lowest time does not
-	 * change. */
+	/* `other' has only calls without a time. So the lowest time of `h' does
+	 * not change. */
 	assert_int_equal(inv_histogram_add(&h, &other), 0);
 	assert_int_equal(h.min, 7);
 	assert_int_equal(h.unpaired, 3);
@@ -176,8 +176,8 @@ static void drawing(void **state)
 	assert_int_equal(drawn(), 0);
 	put(&h, 0);
 	assert_int_equal(drawn(), 1);
-	/* The value of 2^53 ns (104 days) has a line, and before it is a line
-	 * for the gap. */
+	/* The value of 2^53 ns (104 days) has a line. Before this line there is
+	 * a line for the gap. */
 	put(&h, UINT64_C(1) << 53);
 	assert_int_equal(drawn(), 3);
 	for (unsigned i = 0; i < 53; i++)

@@ -6,7 +6,7 @@
 #include "sink/sink.h"
 #include "unit/log_collect.h"
 
-/* Inputs of a merge, and the sink's output as a string. */
+/* The inputs of a merge, and the output of a sink as a string. */
 struct rendered {
 	struct inv_notices quiet;
 	struct inv_inputs in;

@@ -55,9 +55,9 @@ static const struct inv_item *event(const char *what, uint64_t prev,
 	return &f.item;
 }
 
-/* A hop is a message from its send event to its receive event. When hops are
- * left out because the memory's bound is reached, their processes are left out,
- * too. */
+/* A hop is a message, from its send event to its receive event. If the memory's
+ * bound is reached, hops are left out. The processes of these hops are left
+ * out, too. */
 static void processes_are_bounded(void **state)
 {
 	const struct inv_print_opts print = { 0 };
@@ -101,9 +101,9 @@ static void names_are_counted_once(void **state)
 
 #define FAN 1500u
 
-/* A process sends a message to each of many processes, and each of them
- * answers. After this, a vector clock of the first process has an entry for
- * every other process. */
+/* A process sends a message to each of many processes, and each of these
+ * answers. Then the vector clock of the first process has an entry for every
+ * other process. */
 static void vector_clocks_are_bounded(void **state)
 {
 	const struct inv_sink_opts sink_opts = { .request_memory = 2 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests which kind inv_shape_put finds for a message, from the form of its
+/* Tests inv_shape_put, which finds the kind of a message from the form of its
  * term. */
 #include "sink/shape.h"
 
@@ -45,9 +45,9 @@ static void the_content_of_an_envelope_counts(void **state)
 	is("{call,{<8472.110.0>,#Ref<0.1.2.3>},{take,8,{wait,20}}}",
 	   "call take");
 	is("{#Reference<0.1.2.3>, {:reply, 3}}", ":reply");
-	/* A tuple with a pid among its first two elements is an envelope, whose
-	 * last element is the message. Here the pid itself is the last element,
-	 * so it is only the value of `started'. */
+	/* If a pid is among the first two elements of a tuple, the tuple is an
+	 * envelope, and its last element is the message. In this tuple the pid
+	 * itself is the last element, so it is only the value of `started'. */
 	is("{started,<0.88.0>}", "started");
 }
 

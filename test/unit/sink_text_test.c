@@ -33,8 +33,8 @@ static void assert_text(struct build *b, const struct inv_sink_opts *opts,
 
 static const struct inv_sink_opts plain = { .utc = 1 };
 
-/* CALL is the terms of a call of m:f(). If the record has the flags RESULT, the
- * result of the match spec follows. */
+/* CALL has the terms of a call of m:f(). If the record has the flags RESULT,
+ * the result of the match spec follows these terms. */
 #define CALL PID, 0x83, M, F, INV_T_NIL
 #define RESULT INV_EV_MS_RESULT | TS(INV_TS_TIMESTAMP)
 /* [{m,f,1,[{file,"f.erl"},{line,12}]},{m,f,0,[]}] */
@@ -80,8 +80,8 @@ static void callers_and_stacks_are_readable(void **state)
 		       "        m:f/0\n" END_OF("3 events"));
 }
 
-/* A call and its end are printed as one entry. Its stack trace follows, one
- * line for each function. */
+/* A call and its end are printed as one entry. The stack trace of the call
+ * follows, one line for each function. */
 static void whole_calls(void **state)
 {
 	static const char *const expected[] = {
@@ -129,8 +129,8 @@ static void a_cut_stack_is_marked(void **state)
 #define GC(b, at, tag) \
 	RECORD(b, at, INV_TAG_GC_##tag, TS(INV_TS_TIMESTAMP), PID, INV_T_NIL)
 
-/* The start and the end of a garbage collection are printed as one line. If one
- * of them is missing, the other is printed alone. */
+/* The start and the end of a garbage collection are printed as one line. If the
+ * start or the end is missing, the other event is printed alone. */
 static void collections_are_one_line(void **state)
 {
 	struct build b;
@@ -166,8 +166,8 @@ static void other_results_are_printed_unchanged(void **state)
 	begin(&b);
 	RECORD(&b, 1000, INV_TAG_CALL, RESULT, CALL, 0x83, M, F, M);
 	RECORD(&b, 2000, INV_TAG_CALL, RESULT, CALL, 0x82, M, 1);
-	/* The first element of this result is one of a stack trace, but the
-	 * second is not. */
+	/* The first element of this list can be part of a stack trace, but the
+	 * second cannot. */
 	RECORD(&b, 3000, INV_TAG_CALL, RESULT, CALL, INV_T_LIST, 0x84, M, F, 0,
 	       INV_T_NIL, M, INV_T_END);
 	RECORD(&b, 4000, INV_TAG_CALL, RESULT, CALL, INV_T_NIL);
@@ -368,9 +368,9 @@ static void terms_are_laid_out(void **state)
 		"send\n        aaaaaaaa],bbbbbbbb),cccc\n");
 	lay_out("aaaaaaaaaaaa 'a,(b' <<\"a,[a\">>\nbb [cc]\n", 20,
 		"aaaaaaaaaaaa 'a,(b'\n        <<\"a,[a\">>\nbb [cc]\n");
-	/* The first element of a tuple is on the line of its bracket, if it is
-	 * an atom that fits there. After the bracket of a record, a map or
-	 * another tuple, a new line begins. */
+	/* A tuple begins with its bracket. If its first element is an atom that
+	 * fits, the atom is on the line of the bracket. Otherwise, and after
+	 * the bracket of a record or map, a new line begins. */
 	lay_out("return m:f/1 -> {reply,{ok,[1,2,3,4]},#{a => bbbb}}\n", 26,
 		"return m:f/1 -> {reply,\n"
 		"          {ok,[1,2,3,4]},\n"
@@ -405,7 +405,8 @@ static void terms_are_laid_out(void **state)
 #define TEXT 0x98, 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a'
 #define PAIR 0x82, TEXT, TEXT
 
-/* Long events are shortened: first nested terms, then lines in the middle. */
+/* Long events are shortened: first the nested terms, and then the lines in the
+ * middle. */
 static void long_events_are_shortened(void **state)
 {
 	const struct inv_sink_opts opts = { .utc = 1,

@@ -254,10 +254,9 @@ static bool is_dead(bool local)
 	return dead;
 }
 
-/* The record in a place (its file `node') names another boot. On a network file
- * system, the place may belong to a VM on another machine. On a disk of this
- * machine, the place is from an earlier boot of this machine, so its VM is
- * dead. */
+/* The record in a place (its file `node') names another boot. If the place is
+ * on a network file system, its VM may run on another machine. If it is on a
+ * disk of this machine, it is from an earlier boot, so its VM is dead. */
 static void another_boot_is_of_this_machine_on_its_own_disk(void **state)
 {
 	(void)state;
@@ -274,8 +273,8 @@ static void another_boot_is_of_this_machine_on_its_own_disk(void **state)
 }
 
 /* The record in a place is young and names another boot. The place may belong
- * to a VM in a container: a container can have its own boot id, and a VM locks
- * the record only after writing it. */
+ * to a VM in a container: a container can have another boot id, and a VM locks
+ * the record only after it has written it. */
 static void a_young_place_of_another_boot_may_belong_to_a_container(
 	void **state)
 {
@@ -403,8 +402,8 @@ static void other_files_are_kept(void **state)
 	assert_true(is_there("important"));
 }
 
-/* A directory that has other permissions, or another name, or is a symbolic
- * link, is never removed. */
+/* A directory is never removed if it has other permissions or another name, or
+ * if it is a symbolic link. */
 static void only_private_directories_are_swept(void **state)
 {
 	(void)state;

@@ -159,8 +159,9 @@ static void files_of_others_with_numbers_are_not_replaced(void **state)
 	build_close(&b);
 }
 
-/* The spooler was killed after it had created the next file of a rotation and
- * before it noted this. So the next spooler finds the file. */
+/* The spooler was killed after it had created the next file of a rotation. It
+ * had not noted this yet. So the next spooler finds a file that is not
+ * noted. */
 static void a_leftover_of_a_rotation_is_removed_at_the_end(void **state)
 {
 	struct ring_build b;

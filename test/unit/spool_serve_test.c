@@ -60,8 +60,8 @@ static void after_a_close_all_events_are_in_the_log(void **state)
 	build_close(&b);
 }
 
-/* Committed events of open packets are written to the log after at most
- * flush_ms. */
+/* The spooler writes committed events of an open packet to the log after at
+ * most flush_ms. */
 static void open_packets_are_flushed_in_time(void **state)
 {
 	struct ring_build b;
@@ -120,8 +120,9 @@ static void a_flight_recorder_writes_when_asked(void **state)
 	build_close(&b);
 }
 
-/* Starts a process as the VM. It writes n events into b and begins another.
- * Then it waits to be killed, or stops itself if `kind' is SIGSTOP. */
+/* Starts a process as the VM. The process writes n events into b and begins
+ * another event. Then it waits until it is killed, or stops itself if `kind' is
+ * SIGSTOP. */
 static pid_t start_vm(struct ring_build *b, unsigned n, int kind)
 {
 	pid_t pid = fork();
@@ -162,7 +163,7 @@ static void the_death_of_the_vm_leaves_a_whole_log(void **state)
 	pid = start(&b, vm, -1);
 	await_state(&b, INV_SPOOL_RUNNING);
 	kill(vm, SIGKILL);
-	/* The parent does not wait for the dead VM, which therefore stays a
+	/* The parent does not wait for the dead VM. So the VM stays a
 	 * zombie. */
 	assert_int_equal(status_of(pid), 0);
 	c = check_one();
@@ -256,8 +257,8 @@ static void a_disk_that_stays_full_is_given_up_and_counted(void **state)
 	build_close(&b);
 }
 
-/* The log is on a file system that is really full. The spooler had reserved
- * space for the totals there. */
+/* The log is on a file system that becomes really full. The spooler has
+ * reserved space for the totals there. */
 static void the_totals_fit_on_a_full_disk(void **state)
 {
 	struct ring_build b;
@@ -357,8 +358,8 @@ static void the_end_of_input_is_only_a_hint(void **state)
 
 	(void)state;
 	build_open(&b, -1, 1, 8, 4096, INV_KEEP_OLDEST, path);
-	/* The pipe from the keeper (the process that starts the spooler) is
-	 * closed. The spooler continues without a keeper. */
+	/* The keeper is the process that starts the spooler. The pipe from the
+	 * keeper is closed, and the spooler continues without it. */
 	CHECK(pipe2(p, O_CLOEXEC) == 0);
 	close(p[1]);
 	pid = start(&b, getpid(), p[0]);
@@ -368,9 +369,9 @@ static void the_end_of_input_is_only_a_hint(void **state)
 	kill(pid, SIGKILL);
 	status_of(pid);
 	/* The pipe is closed, but the test still adds anchors, as a living
-	 * keeper does. A living keeper starts another spooler when the pipe was
-	 * closed. So this spooler exits, and the next spooler writes the end of
-	 * the log. */
+	 * keeper would. If the pipe is closed, a living keeper starts another
+	 * spooler. So this spooler exits, and the next spooler writes the end
+	 * of the log. */
 	pid = start(&b, getpid(), p[0]);
 	for (i = 0; i < 600 && !gone; i++) {
 		build_anchor(&b, 0);
@@ -564,8 +565,8 @@ static void the_descriptor_can_arrive_over_a_socket(void **state)
 	send_fd(s, b.fd);
 	await_state(&b, INV_SPOOL_RUNNING);
 	build_event(&b.p[0], 1);
-	/* The spooler that received the descriptor holds the lock. Another
-	 * process cannot take it, although it has the same descriptor. */
+	/* The spooler has received the descriptor, and holds the lock. Another
+	 * process has the same descriptor, but cannot take the lock. */
 	assert_int_equal(inv_attach_proc(&mem, getpid(), b.fd, 0, &err),
 			 INV_EBUSY);
 	kill(pid, SIGKILL);
@@ -721,8 +722,8 @@ static void a_log_continues_when_its_directory_is_back(void **state)
 	}
 }
 
-/* The file of a log without rotation was removed. Later events go into a new
- * file with the same name. */
+/* The file of the log is removed, and the log is not rotated. Later events go
+ * into a new file with the same name. */
 static void a_removed_log_begins_again(void **state)
 {
 	struct ring_build b;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes rows with small, large and no texts into a database, and reads them. */
+/* Writes rows with small texts, with large texts and without texts into a
+ * database, and reads them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

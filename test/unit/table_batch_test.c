@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch has copies of its rows and of their texts, and can be used again. */
+/* A batch contains copies of its rows and of their texts. It can be used
+ * again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +73,7 @@ static void rows_are_copied(void **state)
 	assert_int_equal(b.n, INV_BATCH_ROWS);
 	for (unsigned i = 0; i < INV_BATCH_ROWS; i++)
 		check(&b, i, 1 + i);
-	/* The cell of the next row is `width' further. */
+	/* A column's cell in the next row is `width' further. */
 	assert_ptr_equal(inv_batch_cell(&b, 0, 2) + b.width,
 			 inv_batch_cell(&b, 1, 2));
 	assert_int_equal(inv_batch_kinds(&b, INV_LOSSES_ID),

@@ -164,7 +164,7 @@ static const struct {
 	{ INV_ENC_PACKED, BYTES("\xcf\x00\x09"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\xd2\x01\x01\x01"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\xd2\x81\x01\x01\x01"), INV_EDAMAGED },
-	/* Each cut names a kind of container, and is in a container of another
+	/* Each cut names a kind of container, but is not in a container of this
 	 * kind. */
 	{ INV_ENC_PACKED, BYTES("\xc8\x01\x02"), INV_EDAMAGED },
 	{ INV_ENC_PACKED, BYTES("\x82\xc8\x03\x02"), INV_EDAMAGED },

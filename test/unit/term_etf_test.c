@@ -36,8 +36,8 @@ static void check(enum inv_enc enc, const struct inv_dict *dict,
 	inv_buf_release(&out);
 }
 
-/* These terms are in the external format, and the bytes that are written equal
- * those that were read. */
+/* These terms are in the external format already. So the bytes that are written
+ * are equal to the bytes that were read. */
 static const struct pair same[] = {
 	{ BYTES("\x61\xff"), 0, 0 },
 	{ BYTES("\x62\x00\x00\x01\x00"), 0, 0 },
@@ -77,8 +77,8 @@ static void a_large_tuple_has_its_size(void **state)
 
 #define HOLE "\x77\x03..."
 static const struct pair cuts[] = {
-	/* The list [1|CUT], the tuple {1,CUT of 2 elements}, a map whose second
-	 * value is cut, and a list of bytes that is cut. */
+	/* Four terms: the list [1|CUT], the tuple {1,CUT of 2 elements}, a map
+	 * whose second value is cut, and a list of bytes that is cut. */
 	{ BYTES("\xc6\x01\xc8\x03\x05"),
 	  BYTES("\x6c\0\0\0\x02\x61\x01" HOLE "\x6a") },
 	{ BYTES("\x83\x01\xc8\x01\x02"), BYTES("\x68\x02\x61\x01" HOLE) },
@@ -88,8 +88,8 @@ static const struct pair cuts[] = {
 		"a\x04\x07"),
 	  BYTES("\x6c\0\0\0\x02\x61"
 		"a" HOLE "\x6a") },
-	/* A whole term that was not recorded, a cut binary, and a cut text that
-	 * the VM has printed. */
+	/* Three terms: a term of which nothing was recorded, a cut binary, and
+	 * a cut text that the VM has printed. */
 	{ BYTES("\xd4\x07\x00"), BYTES(HOLE) },
 	{ BYTES("\xcc\x50\x02hi"), BYTES("\x6d\0\0\0\x02hi") },
 	{ BYTES("\xd3\x05#Fun<"), BYTES("\x6d\0\0\0\x05#Fun<") },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records are printed with the names of their fields. Records below the bound
- * on depth are printed without some of their parts. */
+/* Records are printed with the names of their fields. If a record is below the
+ * bound on depth, some of its parts are not printed. */
 #include "term/fields.h"
 
 #include <setjmp.h>
@@ -104,8 +104,8 @@ static void records_have_names(void **state)
 	PRINTS(&o, "#order{id = 7,items = [#item{'Big one' = m},{item}]}",
 	       TUPLE(3), ATOM(0), 7, INV_T_LIST, TUPLE(2), ATOM(1), ATOM(4),
 	       TUPLE(1), ATOM(1), INV_T_END);
-	/* These are not printed as records: tuples with another number of
-	 * elements, another tag or no tag, and an empty tuple. */
+	/* These tuples are not printed as records. Their number of elements or
+	 * their tag differs, they have no tag, or they are empty. */
 	PRINTS(&o, "{{order,1},{order,1,2,3},{id,1,2},{7,item},{}}", TUPLE(5),
 	       TUPLE(2), ATOM(0), 1, TUPLE(4), ATOM(0), 1, 2, 3, TUPLE(3),
 	       ATOM(2), 1, 2, TUPLE(2), 7, ATOM(1), TUPLE(0));
@@ -127,14 +127,15 @@ static void the_module_decides(void **state)
 	add(&fields, "n", "order", 1, "\x01n");
 	add(&fields, "m", "item", 1, "\x01x");
 	add(&fields, "n", "item", 1, "\x01x");
-	/* Two modules define the record `order' with different fields, so it is
-	 * printed as a tuple. */
+	/* Two modules define the record `order' with different fields. So the
+	 * tuple is printed as a tuple. */
 	PRINTS(&o, "{order,1}", TUPLE(2), ATOM(0), 1);
 	PRINTS(&o, "#item{x = 1}", TUPLE(2), ATOM(1), 1);
 	o.module = (const uint8_t *)"n";
 	o.module_len = 1;
 	PRINTS(&o, "#order{n = 1}", TUPLE(2), ATOM(0), 1);
-	/* A later definition of the same module replaces the earlier one. */
+	/* If a module defines a record again, the new definition replaces the
+	 * earlier one. */
 	add(&fields, "n", "order", 1, "\x01z");
 	PRINTS(&o, "#order{z = 1}", TUPLE(2), ATOM(0), 1);
 	/* A definition that the user gave has precedence over those of

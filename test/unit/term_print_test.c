@@ -51,8 +51,9 @@ static void check_offsets(const struct example *x, enum inv_enc enc)
 	assert_int_equal(inv_cursor_skip(&cursor), 0);
 	assert_int_equal(inv_cursor_offset(&cursor), x->len);
 	assert_int_equal(inv_cursor_skip(&cursor), INV_END);
-	/* If the term is truncated at any byte, in memory of exactly that
-	 * size, the cursor returns an error. */
+	/* If the term ends before one of its bytes, the cursor returns an
+	 * error. The memory has exactly this size, so that a sanitizer detects
+	 * reads after its end. */
 	for (i = 1; i < x->len; i++) {
 		char *part = malloc(i);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inv_simple_print is a quick printer for simple terms. For random terms in the
- * encoding of logs, it prints the same text as inv_term_print, or nothing. */
+/* inv_simple_print is a quick printer for simple terms. Tests it with random
+ * terms in the encoding of logs. It must print the same text as inv_term_print,
+ * or nothing. */
 #include "term/simple.h"
 
 #include <setjmp.h>
@@ -324,8 +325,8 @@ static int print_elements(struct inv_buf *out, bool simply)
 	return rc;
 }
 
-/* The printers also print the same text if the cursor is inside a tuple,
- * between two elements. */
+/* The cursor is inside a tuple, between two elements. Even then, both printers
+ * print the same text. */
 static void elements_are_printed_alike(void **state)
 {
 	int rc;

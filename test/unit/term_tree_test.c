@@ -350,8 +350,8 @@ static void missing_terms_are_holes(void **state)
 	assert_string_equal(text_of(t), "[1|...]");
 	assert_int_equal(inv_tree_cmp(t, parse("[1,2]"), 0, &steps, &r),
 			 INV_EUNKNOWN);
-	/* The comparison needs no elements after the cut if an earlier element
-	 * differs, or if the other term is not a list. */
+	/* If an earlier element differs, or if the other term is not a list,
+	 * the comparison does not need the elements after the cut. */
 	assert_int_equal(cmp(t, parse("[2,2]"), 0), -1);
 	assert_int_equal(cmp(t, parse("[1|a]"), 0), 1);
 	/* The term is #{1 => 2, ...(1 more)}. */

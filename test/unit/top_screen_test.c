@@ -226,8 +226,8 @@ static void order(void **state)
 	assert_string_equal(at(0), "large");
 	/* The memory of the process `full' is unknown, so `full' is last. */
 	assert_string_equal(at(3), "full");
-	/* This screen has no counts of messages, and times of functions are in
-	 * another table. So neither order is possible here. */
+	/* The board has no counts of messages, and another table has the times
+	 * of functions. So the board ignores these two orders. */
 	inv_board_sort(&top, INV_TOP_BY_MESSAGES);
 	inv_board_sort(&top, INV_TOP_BY_P99);
 	assert_int_equal(top.by[INV_TOP_PROCESSES], INV_TOP_BY_MEMORY);
@@ -242,7 +242,7 @@ static void order(void **state)
 	assert_int_equal(top.rows[INV_TOP_PROCESSES].n, N_SOME);
 }
 
-/* When the order of rows changes, the row that the user chose stays chosen. But
+/* When the order of rows changes, the user's choice stays on the same row. But
  * if the user chose the first row, the new first row is chosen. */
 static void choice(void **state)
 {
@@ -277,8 +277,8 @@ static void speeds(void **state)
 	assert_true(top.nodes[0].reductions < 0);
 	measured(0, 12, 7000, some, N_SOME);
 	assert_true(top.nodes[0].reductions == 3000);
-	/* The count of reductions is smaller than before: another VM now has
-	 * this name. */
+	/* The count of reductions is smaller than before, so another VM now has
+	 * the name of the node. */
 	measured(0, 14, 10, some, N_SOME);
 	assert_true(top.nodes[0].reductions == -1);
 }
@@ -335,8 +335,8 @@ static void functions(void **state)
 	assert_int_equal(inv_board_chosen(&top)->node, INV_TOP_SEVERAL);
 }
 
-/* A process with messages is in a row, even if it is not among the processes
- * that the gauge (the process that measures the node) reports. */
+/* The gauge (the process that measures the node) reports only some processes. A
+ * process with messages is in a row even if the gauge does not report it. */
 static void messages(void **state)
 {
 	(void)state;
@@ -400,8 +400,8 @@ static void of_80_by_24(void **state)
 	assert_false(has_line("<0.3.0>"));
 }
 
-/* At every size of the screen, drawing does no harm. The chosen row is always
- * visible. */
+/* Draws the screen in every size. Drawing must do no harm, and the chosen row
+ * must be visible. */
 static void sizes(void **state)
 {
 	(void)state;

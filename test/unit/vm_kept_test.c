@@ -20,7 +20,7 @@
 #define PID(n) ((uint64_t)(n) << 4 | 3)
 
 static struct inv_kept *k;
-static uint32_t lost; /* how many open calls the last begin or end removed as
+static uint32_t lost; /* open calls that the last begin() or end() removed as
 			 lost */
 static uint32_t gone; /* the function whose ends will not be reported any
 			 more */
@@ -64,7 +64,7 @@ static struct inv_kept_call *begin(uint32_t thread, uint32_t pid,
 }
 
 /* Ends the innermost call of the function at the time `ns'. Returns how long
- * the call took, or 0 if there is none. */
+ * the call took, or 0 if no call of the function is open. */
 static uint64_t end(uint32_t thread, uint32_t pid, uint32_t function,
 		    uint64_t ns)
 {
@@ -110,8 +110,9 @@ static void calls_nest(void **state)
 	assert_int_equal(end(0, 1, 7, 130), 20);
 	assert_int_equal(inv_kept_end(k, 0, PID(1), 7, &call, &lost),
 			 INV_KEPT_FOUND);
-	/* The call of function 8 was inside the inner call of function 7, which
-	 * took 20 ns. So only these 20 ns are inner time of the outer call. */
+	/* The inner call of function 7 took 20 ns. The call of function 8 was
+	 * inside this inner call, so the inner time of the outer call is 20 ns
+	 * only. */
 	assert_int_equal(call->inner_ns, 20);
 	assert_int_equal(call->ns, 100);
 	assert_int_equal(lost, 0);
@@ -119,8 +120,8 @@ static void calls_nest(void **state)
 	assert_int_equal(found(1, 7), INV_KEPT_UNKNOWN);
 }
 
-/* When an outer call ends, the calls inside it that have not ended are removed,
- * and count as lost. */
+/* An outer call ends, but some calls inside it have not ended. These inner
+ * calls are removed, and count as lost. */
 static void missing_ends(void **state)
 {
 	(void)state;
@@ -206,8 +207,8 @@ static void no_room_for_bytes(void **state)
 	}
 }
 
-/* If a call found no room when it began, it is not stored. When such a call
- * ends, this is not taken for the end of another call. */
+/* If there was no room when a call began, the call is not stored. The end of
+ * such a call must not be taken for the end of another call. */
 static void no_room_for_calls(void **state)
 {
 	(void)state;
@@ -225,7 +226,8 @@ static void no_room_for_calls(void **state)
 	}
 }
 
-/* One process cannot use all blocks: at most INV_KEPT_PROCESS. */
+/* One process can use at most INV_KEPT_PROCESS blocks, even if more blocks are
+ * free. */
 static void a_process_has_a_bound(void **state)
 {
 	uint32_t n = 0;
@@ -326,8 +328,8 @@ static void drain(uint32_t pid, uint32_t n)
 		assert_int_equal(end(0, pid, 9, 2), 1);
 }
 
-/* A call that found no room may contain calls that begin when there is room
- * again. These inner calls are kept. */
+/* A call may begin when there is no room. Calls inside it, which begin when
+ * there is room again, are kept. */
 static void room_inside_calls_without_room(void **state)
 {
 	uint32_t n;
@@ -350,9 +352,9 @@ static void room_inside_calls_without_room(void **state)
 	assert_int_equal(found(1, 1), INV_KEPT_UNKNOWN);
 }
 
-/* The ends of some calls are missing, and one call of function 1 found no room
- * when it began. The end of this call must not be taken for the end of an older
- * call of function 1. */
+/* There was no room for a call of function 1, and the ends of some calls are
+ * missing. When this call of function 1 ends, its end must not be taken for the
+ * end of an older call of function 1. */
 static void missing_ends_around_a_gap(void **state)
 {
 	uint32_t n;
@@ -367,15 +369,15 @@ static void missing_ends_around_a_gap(void **state)
 	begin(0, 1, 3, 31);
 	assert_int_equal(found(1, 7), INV_KEPT_UNKNOWN);
 	assert_int_equal(lost, 0);
-	/* First the call that began at 20 ends, for which there was no room.
-	 * Then the call that began at 10 ends. */
+	/* First the call that began at 20 ends. There was no room for this
+	 * call. Then the call that began at 10 ends. */
 	assert_int_equal(found(1, 1), INV_KEPT_NO_ROOM);
 	assert_int_equal(lost, 2);
 	assert_int_equal(end(0, 1, 1, 14), 4);
 	assert_int_equal(end(0, 1, 8, 15), 10);
 	assert_int_equal(lost, 0);
-	/* The call that began at 20 ends, for which there was no room. The end
-	 * of the call that began at 10 is missing, so one call is lost. */
+	/* The call that began at 20 ends. There was no room for this call. The
+	 * end of the call that began at 10 is missing, so one call is lost. */
 	begin(0, 1, 8, 5);
 	begin(0, 1, 1, 10);
 	n = fill(2);
@@ -395,9 +397,9 @@ static void missing_ends_around_a_gap(void **state)
 
 /*
  * Processes move between threads. Each thread takes a process, ends the calls
- * that another thread began for it, begins others, and gives the process back.
- * If two calls had the same block at the same time, the bytes of one of them
- * would be wrong.
+ * that another thread has begun for it, begins other calls, and gives the
+ * process back. If two calls had the same block at the same time, the bytes of
+ * one of the calls would be wrong.
  */
 static _Atomic uint32_t owner[PLACES]; /* the thread that runs the process,
 					  counted from 1; 0: no thread */
@@ -424,8 +426,8 @@ static void check_and_end(uint32_t thread, uint32_t pid, uint32_t *open,
 	}
 }
 
-static uint32_t opened[PLACES]; /* how many calls the process has open; used
-				   only by the thread that runs it */
+static uint32_t opened[PLACES]; /* how many calls each process has open; only
+				   the thread that runs the process uses it */
 
 static void *move(void *arg)
 {

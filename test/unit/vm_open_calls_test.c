@@ -13,7 +13,7 @@
 
 static struct inv_open_calls *o;
 
-/* Returns a word of the form that the VM uses for an atom; pid() returns one
+/* Returns a word of the form that the VM uses for an atom. pid() does the same
  * for a pid. */
 static uint64_t atom(uint32_t number)
 {
@@ -59,8 +59,8 @@ static bool holds(uint32_t process)
 	return inv_open_calls_hold(o, pid(process));
 }
 
-/* Makes the call with which the process reaches the limit. Returns the function
- * whose ends the tracer no longer records then. */
+/* Makes the call with which the process reaches the limit. Then the tracer no
+ * longer records the ends of one function. Returns this function. */
 static uint32_t reach(uint32_t number, uint32_t process)
 {
 	struct inv_stopped_call s;
@@ -162,8 +162,8 @@ static void two_processes_are_held_for_one_function(void **state)
 	assert_false(holds(2));
 }
 
-/* The table's entry for a process has separate counts of open calls for only a
- * few functions. */
+/* For each process, the table has separate counts of open calls for only a few
+ * functions. */
 static void many_functions(void **state)
 {
 	struct inv_stopped_call s;
@@ -180,15 +180,15 @@ static void many_functions(void **state)
 	assert_int_equal(reach(500, 1), 500);
 	release(500);
 	assert_false(holds(1));
-	/* After the release, only the calls of functions with a separate count
-	 * still count as open. */
+	/* After the release, a call still counts as open only if its function
+	 * has a separate count. */
 	begin(10, 1, LIMIT / 2);
 	assert_false(holds(1));
 	assert_false(inv_open_calls_stopped(o, &at, &s));
 }
 
-/* A process whose entry in the table belonged to a dead process begins without
- * open calls. */
+/* A dead process had an entry in the table, which a new process gets. The new
+ * process begins without open calls. */
 static void a_new_process_begins_with_none(void **state)
 {
 	(void)state;

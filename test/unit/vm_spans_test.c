@@ -48,8 +48,8 @@ static bool begin(uint32_t pid, uint32_t function, uint64_t ns)
 	return inv_spans_begin(s, &use, PID(pid), &span);
 }
 
-/* Ends a call. Returns the time at which it began, or 0 if no such call is
- * open. */
+/* Ends a call. Returns the time at which this call began, or 0 if no such call
+ * is open. */
 static uint64_t end(uint32_t pid, uint32_t function)
 {
 	struct inv_spans_call span;
@@ -123,8 +123,8 @@ static void ends_are_missing(void **state)
 	assert_int_equal(end(1, 5), 0);
 }
 
-/* A new process with the same place in the table takes over the stack of a dead
- * process. */
+/* A process has died. A new process with the same place in the table takes over
+ * the stack of the dead process. */
 static void a_process_has_died(void **state)
 {
 	(void)state;
@@ -139,8 +139,8 @@ static void a_process_has_died(void **state)
 	assert_int_equal(end(1 + PLACES, 4), 50);
 }
 
-/* If a stack is full, the calls of functions whose ends will not be reported
- * are removed. */
+/* If a stack is full, calls are removed from it: those of functions whose ends
+ * will not be reported. */
 static void a_function_is_released(void **state)
 {
 	(void)state;

@@ -65,9 +65,9 @@ static void a_received_token_is_not_stale(void **state)
 	assert_true(inv_starters_done(s, PID(1)));
 	inv_starters_received(s, PID(1));
 	assert_false(inv_starters_done(s, PID(1)));
-	/* After a message with a token, a call of a function that begins
-	 * requests continues the message's request. When this call has ended,
-	 * the token is stale again. */
+	/* A process receives a message with a token, and then calls a function
+	 * that begins requests. This call continues the request of the message.
+	 * When the call has ended, the token is stale again. */
 	inv_starters_go_on(s, PID(1));
 	inv_starters_end(s, PID(1));
 	assert_true(inv_starters_done(s, PID(1)));
@@ -79,7 +79,7 @@ static void a_process_that_only_continues_is_never_done(void **state)
 	inv_starters_go_on(s, PID(1));
 	inv_starters_end(s, PID(1));
 	assert_false(inv_starters_done(s, PID(1)));
-	/* An end without a call: the call began before the patterns were
+	/* There is an end, but no call. The call began before the patterns were
 	 * set. */
 	inv_starters_end(s, PID(1));
 	inv_starters_begin(s, PID(1));
@@ -105,8 +105,8 @@ static void a_process_leaves_until_it_begins_or_receives(void **state)
 	assert_false(inv_starters_has_left(s, PID(1)));
 }
 
-/* A loop by tail calls has calls that never end. Their frames are counted for
- * each process, whether the calls begin requests or not. */
+/* In a loop by tail calls, no call ends. The frames of the calls are counted
+ * for each process, whether the calls begin requests or not. */
 static void frames_are_counted_for_all_processes(void **state)
 {
 	unsigned i;

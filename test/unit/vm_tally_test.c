@@ -108,7 +108,7 @@ static void returns_what_has_changed(void **state)
 	(void)rows(false, 1000);
 	r = rows(false, 1000);
 	assert_int_equal(r.n, 0);
-	/* The row with the total ends each reading, even if no count has
+	/* Each reading ends with the row of the total, even if no count has
 	 * changed. */
 	assert_int_equal(r.total, 17);
 	assert_int_equal(r.end, INV_COUNT_TOTAL);
@@ -123,8 +123,8 @@ static void returns_what_has_changed(void **state)
 	assert_int_equal(r.end, INV_COUNT_TOTAL);
 }
 
-/* Thread 2 counts the key first. When thread 0 begins to count the key, the row
- * has the sum of both threads. */
+/* Thread 2 counts the key first. Later thread 0 also counts the key, and the
+ * row has the sum of both threads. */
 static void a_key_of_an_earlier_thread(void **state)
 {
 	struct rows r;
@@ -139,7 +139,7 @@ static void a_key_of_an_earlier_thread(void **state)
 }
 
 /* Two keys are different if they differ in a word, in the kind or in the arity.
- * This is also true if they have the same hash. */
+ * They are different even if they have the same hash. */
 static void keys_differ(void **state)
 {
 	struct inv_tally_part *p = &t->parts[0];
@@ -175,8 +175,8 @@ static void beyond_the_bound(void **state)
 	assert_true(r.others >= 200);
 	assert_int_equal(r.sum + r.others, 2 * more + 1);
 	assert_int_equal(r.total, 2 * more + 1);
-	/* A key that has a cell is still counted in this cell, although no cell
-	 * is free. */
+	/* No cell is free. A key that has a cell already is still counted in
+	 * this cell. */
 	add(1, 0, 1);
 	assert_int_equal(rows(false, 777).n, 1);
 }

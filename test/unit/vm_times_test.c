@@ -21,7 +21,7 @@ static struct inv_tally_key key(uint64_t number)
 				       INV_COUNT_FUNCTION | 2 << 8 };
 }
 
-/* Adds a value in the way in which a thread does it at the end of a call. */
+/* Adds a value as a thread does at the end of a call. */
 static void add(uint32_t part, uint64_t number, uint64_t ns)
 {
 	struct inv_tally_part *p = &keys->parts[part];
@@ -141,8 +141,8 @@ static void calls_without_a_time(void **state)
 	assert_int_equal(count(&sum), 1);
 }
 
-/* If no block is free for a value, or the key has no cell, the value is added
- * to the row of the kind INV_COUNT_OTHERS. No value is lost. */
+/* If no block is free for a value, or if the key has no cell, the value goes
+ * into the row of the kind INV_COUNT_OTHERS. No value is lost. */
 static void beyond_the_bound(void **state)
 {
 	const struct inv_tally_key others = { .kind = INV_COUNT_OTHERS };
