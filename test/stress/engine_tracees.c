@@ -20,8 +20,7 @@
 #define HOT 2 /* number of processes changed by all threads */
 #define ROUNDS 50000
 #define FLAGS 4 /* few flags, so that there are few profiles */
-#define PROFILES (INV_PROFILES_MAX - 64) /* threads may waste up to 64
-					    profiles */
+#define PROFILES (INV_PROFILES_MAX - 64) /* threads may waste 64 profiles */
 
 #define CHECK(what)                                          \
 	do {                                                 \
