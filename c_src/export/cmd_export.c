@@ -106,9 +106,9 @@ static const char doc[] =
 	"a.log b.log\n"
 	"\n"
 	"Exit status: 0 done, 1 failed, 2 usage, 3 the collector cannot be "
-	"reached, 4 the collector refused (401, 403), or its certificate is not "
-	"trusted, 5 there are no spans, 7 done, but events were lost, or the "
-	"collector rejected spans.";
+	"reached, 4 the collector refused (401, 403, or the certificate of "
+	"--cert), or its certificate is not trusted, 5 there are no spans, 7 "
+	"done, but events were lost, or the collector rejected spans.";
 
 /* --- options -------------------------------------------------------------- */
 

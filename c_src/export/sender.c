@@ -94,6 +94,46 @@ static void set_options(struct inv_sender *s)
 
 /* --- failures ------------------------------------------------------------- */
 
+static bool has(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+/* Returns true if the text, libcurl's, says that the collector has ended the
+ * TLS connection with an alert whose reason does not pass. libcurl reports an
+ * alert only in its text. With TLS 1.3, the alert about the client's
+ * certificate comes after the handshake, as an error of sending or receiving. */
+static bool is_refusal(const char *text)
+{
+	return has(text, " alert ") && !has(text, "alert internal error") &&
+	       !has(text, "alert user cancel") &&
+	       !has(text, "alert bad record mac");
+}
+
+/* The collector has ended the TLS connection with an alert. */
+static void judge_alert(const struct inv_target *t, const char *text,
+			struct failure *f)
+{
+	f->status = INV_EXIT_REFUSED;
+	if (has(text, "protocol version"))
+		return;
+	inv_buf_puts(&f->text, t->cert ? "; the collector does not accept the "
+					 "certificate of --cert" :
+					 "; the collector may want a "
+					 "certificate: --cert FILE");
+}
+
+/* The TLS handshake failed. OpenSSL's own errors do not pass; the others are
+ * those of the connection. */
+static void judge_handshake(const char *text, struct failure *f)
+{
+	if (has(text, "wrong version number"))
+		inv_buf_puts(&f->text, "; the collector may use http, not "
+				       "https");
+	f->passing = !has(text, "SSL routines") ||
+		     has(text, "unexpected eof") || has(text, " alert ");
+}
+
 /* Fills in *f if the connection failed, or was closed. */
 static void judge_connection(struct inv_sender *s, CURLcode code,
 			     struct failure *f)
@@ -103,12 +143,23 @@ static void judge_connection(struct inv_sender *s, CURLcode code,
 	inv_buf_printf(&f->text, "%s: %s", s->target->shown, text);
 	f->status = INV_EXIT_UNREACHABLE;
 	switch (code) {
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+		if (is_refusal(text))
+			judge_alert(s->target, text, f);
+		else if (code == CURLE_SSL_CONNECT_ERROR)
+			judge_handshake(text, f);
+		else
+			f->passing = true;
+		break;
+	case CURLE_SSL_CLIENTCERT:
+		judge_alert(s->target, text, f);
+		break;
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_RESOLVE_PROXY:
 	case CURLE_COULDNT_CONNECT:
 	case CURLE_OPERATION_TIMEDOUT:
-	case CURLE_SEND_ERROR:
-	case CURLE_RECV_ERROR:
 	case CURLE_GOT_NOTHING:
 	case CURLE_PARTIAL_FILE:
 	case CURLE_HTTP2:

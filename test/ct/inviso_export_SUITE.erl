@@ -341,13 +341,49 @@ certificates_(Config) ->
     {0, _} = Try(D, [], ["--insecure"]),
     ?COLLECTOR:stop(C),
     ?COLLECTOR:stop(D),
-    %% The collector wants a certificate of its client.
-    E = ?COLLECTOR:start([], [{certfile, Pem}, {keyfile, Key}, {cacertfile, Other},
-                              {verify, verify_peer}, {fail_if_no_peer_cert, true},
-                              {verify_fun, {fun accept/3, []}}]),
-    {3, _} = Try(E, [], ["--ca", Pem, "--retry", "0"]),
+    [client_certificate(Try, Version, {Pem, Key}, {Other, OtherKey})
+     || Version <- ['tlsv1.2', 'tlsv1.3']],
+    no_tls(Try, Pem).
+
+%% The collector wants a certificate of its client. If it refuses the client, the command does not
+%% try again for the minute that is the default.
+client_certificate(Try, Version, {Pem, Key}, {Other, OtherKey}) ->
+    Wants = [{certfile, Pem}, {keyfile, Key}, {verify, verify_peer}, {versions, [Version]},
+             {fail_if_no_peer_cert, true}],
+    E = ?COLLECTOR:start([], [{cacertfile, Other}, {verify_fun, {fun accept/3, []}} | Wants]),
+    {4, None} = Try(E, [], ["--ca", Pem]),
+    says(None, "the collector may want a certificate: --cert FILE; 0 span(s)"),
     {0, _} = Try(E, [], ["--ca", Pem, "--cert", Other, "--key", OtherKey]),
-    ?COLLECTOR:stop(E).
+    ?COLLECTOR:stop(E),
+    F = ?COLLECTOR:start([], [{cacertfile, Pem} | Wants]),
+    {4, Refused} = Try(F, [], ["--ca", Pem, "--cert", Other, "--key", OtherKey]),
+    says(Refused, "the collector does not accept the certificate of --cert; 0 span(s)"),
+    ?COLLECTOR:stop(F).
+
+%% A connection that ends in the handshake can be that of a collector that starts again. A collector
+%% that uses http does not use https later.
+no_tls(Try, Pem) ->
+    [begin
+         {ok, L} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}, {active, false}]),
+         {ok, Port} = inet:port(L),
+         Pid = spawn_link(fun() -> answers(L, Answer) end),
+         {3, Said} = Try(#{scheme => "https", port => Port}, [], ["--ca", Pem | Options]),
+         {Again, Said} = {string:find(Said, "trying again in") =/= nomatch, Said},
+         says(Said, Text),
+         unlink(Pid),
+         exit(Pid, kill),
+         ok = gen_tcp:close(L)
+     end || {Answer, Options, Again, Text} <-
+                [{"", ["--retry", "600ms"], true, "; 0 span(s)"},
+                 {"HTTP/1.1 400 Bad Request\r\n\r\n", [], false,
+                  "the collector may use http, not https; 0 span(s)"}]].
+
+answers(L, Answer) ->
+    {ok, S} = gen_tcp:accept(L),
+    {ok, _} = gen_tcp:recv(S, 0),
+    ok = gen_tcp:send(S, Answer),
+    ok = gen_tcp:close(S),
+    answers(L, Answer).
 
 %% Accepts any certificate of the client, because it is self-signed.
 accept(_, {extension, _}, State) -> {unknown, State};
