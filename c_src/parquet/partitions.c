@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 
 /* Uses the variable `oom' of the function that adds an element to the table. */
 #define uthash_nonfatal_oom(obj) (oom = true)
+#include "base/utf8.h"
 #include "base/uthash.h"
 #include "sink/sink.h"
 
@@ -139,17 +141,40 @@ static bool is_plain(uint8_t c)
 	       (c >= '0' && c <= '9') || strchr("_.@-", c);
 }
 
-/* A name that is too long is cut and gets a hash of the whole name. */
+static void put_byte(struct inv_buf *b, uint8_t c)
+{
+	if (c && is_plain(c))
+		inv_buf_putc(b, (char)c);
+	else
+		inv_buf_printf(b, "%%%02X", c);
+}
+
+/* Returns true if readers take the name for NULL. Encoded, it is a name. */
+static bool is_null(const uint8_t *name, size_t len)
+{
+	return (len == strlen(UNKNOWN) && !memcmp(name, UNKNOWN, len)) ||
+	       (len == 4 && !strncasecmp((const char *)name, "null", 4));
+}
+
+/* A name that is too long is cut after a character, because readers decode the
+ * name, and gets a hash of the whole name. */
 static void put_name(struct inv_buf *b, const uint8_t *name, size_t len)
 {
-	size_t begin = b->len;
+	const uint8_t *p = name, *end = name + len;
+	size_t begin = b->len, before;
+	unsigned n;
 
-	for (size_t i = 0; i < len; i++) {
-		if (name[i] && is_plain(name[i]))
-			inv_buf_putc(b, (char)name[i]);
-		else
-			inv_buf_printf(b, "%%%02X", name[i]);
+	if (is_null(name, len)) {
+		inv_buf_printf(b, "%%%02X", *p);
+		p++;
+	}
+	for (; p < end; p += n) {
+		before = b->len;
+		inv_utf8_get(p, end, &n);
+		for (unsigned i = 0; i < n; i++)
+			put_byte(b, p[i]);
 		if (b->len - begin > NAME_LEN - 20) {
+			b->len = before;
 			inv_buf_printf(b, "...%016" PRIx64, fnv(name, len));
 			return;
 		}
