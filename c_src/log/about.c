@@ -40,20 +40,21 @@ bool inv_log_about_is(struct inv_window *w)
 	return has_magic(&b) || inv_scan_find_head(w, &off, b.size);
 }
 
-/* Returns a copy of the head's string at *off, as valid UTF-8, and sets *off to
- * the byte after the string. */
-static char *take_string(const uint8_t *data, uint64_t end, uint64_t *off)
+/* Returns a copy, made with `copy', of the head's string at *off, and sets *off
+ * to the byte after the string. */
+static char *take_string(const uint8_t *data, uint64_t end, uint64_t *off,
+			 char *(*copy)(const char *s, size_t n))
 {
 	const uint8_t *p = data + *off;
 	uint64_t n;
 
 	if (end < 2 || *off > end - 2)
-		return strdup("");
+		return copy("", 0);
 	n = p[0] | p[1] << 8;
 	if (n > end - 2 - *off)
 		n = end - 2 - *off;
 	*off += 2 + n;
-	return inv_utf8_sanitized((const char *)p + 2, n);
+	return copy((const char *)p + 2, n);
 }
 
 static bool sum_sound(const struct start *b, uint32_t head_len)
@@ -128,10 +129,10 @@ int inv_log_about_read(struct inv_log_about *a, struct inv_window *w,
 	} else {
 		end = a->head.head_len - 8;
 	}
-	a->node = take_string(b.data, end, &off);
-	a->otp_release = take_string(b.data, end, &off);
-	a->erts_version = take_string(b.data, end, &off);
-	a->os_pid = take_string(b.data, end, &off);
+	a->node = take_string(b.data, end, &off, inv_utf8_node_name);
+	a->otp_release = take_string(b.data, end, &off, inv_utf8_sanitized);
+	a->erts_version = take_string(b.data, end, &off, inv_utf8_sanitized);
+	a->os_pid = take_string(b.data, end, &off, inv_utf8_sanitized);
 	if (!a->node || !a->otp_release || !a->erts_version || !a->os_pid)
 		return inv_err_set(err, INV_ENOMEM, "%s: no memory", name);
 	return 0;

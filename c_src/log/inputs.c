@@ -118,7 +118,7 @@ int inv_inputs_add_source(struct inv_inputs *in, struct inv_source *src,
 	int rc;
 
 	if (node) {
-		x.node = inv_utf8_sanitized(node, strlen(node));
+		x.node = inv_utf8_node_name(node, strlen(node));
 		if (!x.node) {
 			inv_source_close(src);
 			return no_memory(err);
@@ -173,7 +173,7 @@ static struct inv_node *make_node(struct inv_inputs *in, const char *name)
 	struct inv_node *node;
 	struct inv_node **more;
 
-	if (!name)
+	if (!name || !*name)
 		name = "unknown";
 	node = find_node(in, name);
 	if (node)

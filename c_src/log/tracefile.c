@@ -159,7 +159,7 @@ static void take_node(struct inv_tracefile_info *info,
 	if (!info->node &&
 	    (tok->kind == INV_TOK_PID || tok->kind == INV_TOK_PORT) && tok->len)
 		info->node =
-			inv_utf8_sanitized((const char *)tok->bytes, tok->len);
+			inv_utf8_node_name((const char *)tok->bytes, tok->len);
 }
 
 /* Reads {PidOrOther, Alias, alias | unalias, {Mega,Sec,Micro}}. */

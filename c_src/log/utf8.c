@@ -8,6 +8,8 @@
 
 #include "base/utf8.h"
 
+#define ATOM_MAX 255u /* characters */
+
 static bool is_shown(uint32_t c)
 {
 	return c != INV_CHAR_BAD && c >= 0x20 && (c < 0x7f || c > 0x9f) &&
@@ -33,4 +35,17 @@ char *inv_utf8_sanitized(const char *s, size_t n)
 	}
 	*w = 0;
 	return out;
+}
+
+char *inv_utf8_node_name(const char *s, size_t n)
+{
+	const uint8_t *p = (const uint8_t *)s;
+	const uint8_t *end = p + n;
+	unsigned len;
+
+	for (unsigned chars = 0; p < end && chars < ATOM_MAX; chars++) {
+		inv_utf8_get(p, end, &len);
+		p += len;
+	}
+	return inv_utf8_sanitized(s, (size_t)(p - (const uint8_t *)s));
 }

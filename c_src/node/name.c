@@ -75,7 +75,7 @@ int inv_node_name_parse(struct inv_node_name *out, const char *text, size_t len,
 		return bad_name(err, text, len,
 				"it has a blank or a control character");
 	/* The name of a node becomes a part of file names, so it must not have
-	 * a /. Erlang does not allow this character either. */
+	 * a /. Erlang allows this character after the @. */
 	if (memchr(text, '/', len))
 		return bad_name(err, text, len, "it has a /");
 	if (at && (host == 0 || memchr(at + 1, '@', host)))

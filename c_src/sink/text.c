@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "flow/flow.h"
 #include "log/utf8.h"
@@ -18,10 +19,23 @@
 #include "sink/formats.h"
 #include "term/simple.h"
 
+/* Prints the name of a node as it is. Only a name that would not be one word,
+ * which a damaged log or another node can have, is printed as an atom. */
+static void put_node(struct inv_buf *b, const char *name)
+{
+	static const struct inv_print_opts erlang;
+
+	if (*name != '\'' && !strchr(name, ' '))
+		inv_buf_puts(b, name);
+	else
+		inv_term_print_atom((const uint8_t *)name, strlen(name), b,
+				    &erlang);
+}
+
 static void node_text(struct inv_buf *b, const struct inv_node *node)
 {
 	inv_buf_putc(b, ' ');
-	inv_buf_puts(b, node->name);
+	put_node(b, node->name);
 	inv_buf_putc(b, ' ');
 }
 
@@ -93,7 +107,7 @@ static bool elsewhere(struct inv_line *t, const struct inv_item *it,
 	/* The name is from another node, and may have any characters. */
 	node = inv_utf8_sanitized(id->node, id->node_len);
 	if (node)
-		inv_buf_puts(t->sink.out, node);
+		put_node(t->sink.out, node);
 	else
 		t->sink.out->error = INV_ENOMEM;
 	free(node);
