@@ -12,10 +12,10 @@
 %% called_or_ended         {M, F} of all calls
 %% ended_functions, timed  {M, F, A} of ended calls, and those that took time
 %% requests                requests of sequential traces
-%% args, names             arguments of calls as text, names of calling processes
+%% args, names, nodes      arguments of calls as text, names of calling processes, and their nodes
 -module(inviso_format_readers).
 
--export([read/4]).
+-export([read/4, duckdb/1]).
 
 -define(LIB, inviso_trace_lib).
 
@@ -137,14 +137,15 @@ of_text("perfetto", File, Bin) ->
       args => fun() -> [list(A) || #{notes := #{<<"args">> := A}} <- Calls] end,
       requests => length([N || #{name := <<"request ", _/binary>> = N} <- Events])};
 of_text("otlp", File, Bin) ->
-    spans([attributes(S) || #{<<"resourceSpans">> := All} <- items(File, Bin),
-                            #{<<"scopeSpans">> := Scopes} <- All, #{<<"spans">> := Of} <- Scopes,
-                            S <- Of]);
+    spans([maps:merge(attributes(R), attributes(S))
+           || #{<<"resourceSpans">> := All} <- items(File, Bin),
+              #{<<"resource">> := R, <<"scopeSpans">> := Scopes} <- All,
+              #{<<"spans">> := Of} <- Scopes, S <- Of]);
 of_text("otlp-proto", File, Bin) ->
     protoc("otlp.proto", "ExportTraceServiceRequest", File),
-    spans([maps:from_list([pair(inviso_proto:fields(A))
-                           || A <- inviso_proto:all(9, inviso_proto:fields(S))])
-           || {1, R} <- inviso_proto:fields(Bin), {2, Scopes} <- inviso_proto:fields(R),
+    spans([maps:merge(pairs(1, R), pairs(9, S))
+           || {1, Of} <- inviso_proto:fields(Bin), Fields <- [inviso_proto:fields(Of)],
+              R <- [inviso_proto:one(1, Fields)], {2, Scopes} <- Fields,
               {2, S} <- inviso_proto:fields(Scopes)]);
 
 %%---------------------------------------------------------------------------
@@ -199,7 +200,7 @@ of_file("sqlite", File) ->
         "'calls', (SELECT count(*) FROM calls), "
         "'ended', (SELECT count(duration_ns) FROM calls), "
         "'self_ns', (SELECT coalesce(sum(self_ns), 0) FROM calls))",
-    Rows = "SELECT json_array(module, function, arity, args, name) FROM calls",
+    Rows = "SELECT json_array(module, function, arity, args, name, node) FROM calls",
     table(python(["sqlite", File, Count]), fun() -> python(["sqlite", File, Rows]) end);
 of_file("parquet", Dir) ->
     From = fun(Table) -> [" FROM '", Dir, "/", Table, ".parquet'"] end,
@@ -210,7 +211,7 @@ of_file("parquet", Dir) ->
              "'calls': (SELECT count(*)", From("calls"), "), "
              "'ended': (SELECT count(duration_ns)", From("calls"), "), "
              "'self_ns': (SELECT coalesce(sum(self_ns), 0)::BIGINT", From("calls"), ")})"],
-    Rows = ["SELECT json_array(module, function, arity, args, name)", From("calls")],
+    Rows = ["SELECT json_array(module, function, arity, args, name, node)", From("calls")],
     table(duckdb(Count), fun() -> duckdb(Rows) end);
 of_file("ctf", Dir) ->
     case inviso_ctf:read(Dir, Dir ++ ".events") of
@@ -220,6 +221,7 @@ of_file("ctf", Dir) ->
             #{events => length(Events), lost => Lost, call_events => length(Calls),
               called => lists:usort([pair_of(scan(P)) || #{<<"payload">> := P} <- Calls]),
               names => names([N || #{<<"name">> := N} <- Calls, N =/= <<"-">>]),
+              nodes => lists:usort([N || #{<<"node">> := N} <- Calls]),
               args => fun() -> [P || #{<<"payload">> := P} <- Calls] end}
     end.
 
@@ -261,7 +263,8 @@ json(Items) ->
       timed => lists:usort([mfa_of(I) || #{<<"self_ns">> := T} = I <- Sure, T > 0]),
       requests => length(lists:usort([R || #{<<"request">> := R} <- Events])),
       args => fun() -> [list(A) || #{<<"args">> := A} <- Calls] end,
-      names => names([N || #{<<"process">> := #{<<"name">> := N}} <- Calls, N =/= null])}.
+      names => names([N || #{<<"process">> := #{<<"name">> := N}} <- Calls, N =/= null]),
+      nodes => lists:usort([N || #{<<"node">> := N} <- Calls])}.
 
 self_ns(Calls) -> lists:sum([N || #{<<"self_ns">> := N} <- Calls]).
 
@@ -369,7 +372,7 @@ protoc(Proto, Message, File) ->
             inviso_proto:protoc(filename:dirname(Path), Proto, Message, File)
     end.
 
-%% Returns the facts that the spans have. All has the attributes of each span.
+%% Returns the facts that the spans have. All has the attributes of each span and of its resource.
 spans(All) ->
     Calls = [S || #{<<"code.function.name">> := _} = S <- All],
     #{ended => length(Calls), self_ns => lists:sum([N || #{<<"erlang.self_ns">> := N} <- Calls]),
@@ -377,6 +380,7 @@ spans(All) ->
       requests => length(lists:usort([R || #{<<"inviso.request">> := R} <- All])),
       ended_functions => lists:usort([mfa(F) || #{<<"code.function.name">> := F} <- Calls]),
       names => names([N || #{<<"erlang.process.name">> := N} <- Calls]),
+      nodes => lists:usort([N || #{<<"service.instance.id">> := N} <- Calls]),
       args => fun() -> [A || #{<<"erlang.args">> := A} <- Calls] end}.
 
 attributes(#{<<"attributes">> := Pairs}) ->
@@ -385,6 +389,11 @@ attributes(#{<<"attributes">> := Pairs}) ->
                               #{<<"intValue">> := N} -> binary_to_integer(N);
                               #{<<"boolValue">> := Bool} -> Bool
                           end} || #{<<"key">> := Key, <<"value">> := Value} <- Pairs]).
+
+%% Returns the attributes in a field of a message.
+pairs(Field, Message) ->
+    maps:from_list([pair(inviso_proto:fields(A))
+                    || A <- inviso_proto:all(Field, inviso_proto:fields(Message))]).
 
 pair([{1, Key}, {2, Value}]) ->
     case inviso_proto:fields(Value) of
@@ -441,6 +450,8 @@ speedscope_schema(File) ->
 npm() ->
     filename:join([os:getenv("INVISO_ROOT", "."), "build", "npm"]).
 
+%% @doc Returns what DuckDB answers, if npm has installed it.
+-spec duckdb(iodata()) -> binary() | {skip, string()}.
 duckdb(Query) ->
     case filelib:is_dir(filename:join(npm(), "node_modules/@duckdb")) of
         true ->
@@ -456,6 +467,7 @@ table(Counts, Rows) ->
       maps:from_list([{binary_to_atom(K), V}
                       || {K, V} <- maps:to_list(inviso_trace_json:decode(Counts))]),
       #{functions => lists:usort([{binary_to_atom(M), binary_to_atom(F), A}
-                                  || [M, F, A, _, _] <- Decoded, M =/= null]),
-        args => fun() -> [A || [_, _, _, A, _] <- Decoded, A =/= null] end,
-        names => names([N || [_, _, _, _, N] <- Decoded, N =/= null])}).
+                                  || [M, F, A, _, _, _] <- Decoded, M =/= null]),
+        args => fun() -> [A || [_, _, _, A, _, _] <- Decoded, A =/= null] end,
+        names => names([N || [_, _, _, _, N, _] <- Decoded, N =/= null]),
+        nodes => lists:usort([N || [_, _, _, _, _, N] <- Decoded])}).

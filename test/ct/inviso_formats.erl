@@ -54,7 +54,7 @@ compare(Format, Found, Facts) ->
 %% Removes the texts, which may differ: formats print the same term in different ways, and some
 %% formats write an event before the name of its process is known.
 without_texts(Facts) ->
-    maps:without([args, names], Facts).
+    maps:without([args, names, nodes], Facts).
 
 %% Returns at most three elements, because Common Test takes minutes to print large terms.
 missing(These, Those) when is_list(These) -> lists:sublist(These -- Those, 3);

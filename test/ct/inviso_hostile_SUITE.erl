@@ -6,8 +6,8 @@
 -include_lib("common_test/include/ct.hrl").
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
--export([formats_have_all_names/1, formats_have_all_terms/1, pprof_has_all_names/1,
-         pages_in_a_browser/1]).
+-export([formats_have_all_names/1, formats_have_all_terms/1, formats_have_all_nodes/1,
+         pprof_has_all_names/1, pages_in_a_browser/1]).
 
 -define(LIB, inviso_trace_lib).
 -define(WORK, inviso_hostile_work).
@@ -15,7 +15,8 @@
 suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
-    [formats_have_all_names, formats_have_all_terms, pprof_has_all_names, pages_in_a_browser].
+    [formats_have_all_names, formats_have_all_terms, formats_have_all_nodes,
+     pprof_has_all_names, pages_in_a_browser].
 
 init_per_suite(Config0) ->
     case ?LIB:config(Config0, ["inviso", "inviso_spool", "inviso_tracer.so"]) of
@@ -27,9 +28,22 @@ recorded(Config) ->
     Log = ?LIB:name(Config, "hostile.log"),
     Node = inviso_test_lib:start_node(hostile, ?LIB:dir(Config), ?LIB:node_args()),
     ok = inviso_test_lib:call(Node, inviso_tracer, load, [inviso_test_lib:priv()]),
-    {ok, #{dropped := 0}} = inviso_test_lib:call(Node, ?WORK, play, [Log]),
+    Small = ?LIB:name(Config, "small.log"),
+    {ok, #{dropped := 0}} = inviso_test_lib:call(Node, ?WORK, play, [Log, ?WORK:names()]),
+    {ok, #{dropped := 0}} = inviso_test_lib:call(Node, ?WORK, play, [Small, [name]]),
     inviso_test_lib:stop_node(Node),
-    [{log, Log} | Config].
+    [{log, Log}, {nodes, renamed(Config, Small)} | Config].
+
+%% Makes a copy of the log for each hostile name of a node.
+renamed(Config, Log) ->
+    Tool = filename:join(filename:dirname(code:which(?MODULE)), "log_rename"),
+    Dir = ?LIB:dir(Config),
+    [begin
+         Copy = filename:join(Dir, integer_to_list(N) ++ ".log"),
+         ok = file:write_file(Copy ++ ".name", Name),
+         {0, _} = ?LIB:command(Tool, [Log, Copy, Copy ++ ".name"]),
+         Copy
+     end || {N, {Name, _}} <- lists:enumerate(?WORK:nodes())].
 
 end_per_suite(_Config) -> ok.
 
@@ -73,6 +87,38 @@ parsed(Text) ->
         {ok, Args} -> Args
     end.
 
+%% In every format, all events of all nodes are found, and no file is outside the output.
+formats_have_all_nodes(Config) ->
+    Logs = ?config(nodes, Config),
+    Nodes = lists:usort([Shown || {_, Shown} <- ?WORK:nodes()]),
+    Calls = 2 * length(Nodes),
+    Profiles = ["folded", "speedscope", "pprof", "callgrind", "svg"],
+    Read = [{F, inviso_format_readers:read(F, Config, Logs, [O || By, O <- ["--by", "node"]])}
+            || F <- inviso_formats:all(), By <- [lists:member(F, Profiles)]],
+    [] = [{F, Key, Found} || {F, Facts} <- Read, Key <- [calls, call_events, ended],
+                             #{Key := Found} <- [Facts], Found =/= Calls],
+    [] = [{F, Nodes -- Found, Found -- Nodes} || {F, #{nodes := Found}} <- Read, Found =/= Nodes],
+    [true = is_map_key(nodes, Facts) || {F, Facts} <- Read, F =:= "json" orelse F =:= "otlp"],
+    Top = ?LIB:dir(Config),
+    Dir = filename:join([Top, "1", "2", "3"]),
+    ok = filelib:ensure_dir(filename:join(Dir, "x")),
+    Written = [F || {F, Options} <- [{"ctf", []}, {"parquet", ["--partition", "node,hour"]}],
+                    lists:member(F, inviso_formats:all()),
+                    {0, _} <- [?LIB:command("inviso", ["merge", "-q", "-f", F,
+                                                       "-o", filename:join(Dir, F)
+                                                       | Options ++ Logs])]],
+    [["1"], ["2"], ["3"], Written] =
+        [lists:sort(element(2, file:list_dir(filename:join([Top | Path]))))
+         || Path <- [[], ["1"], ["1", "2"], ["1", "2", "3"]]],
+    %% DuckDB takes the node from the name of the directory.
+    Found = iolist_to_binary(io_lib:format("~b,~b,~b\n", [Calls, length(Nodes), Calls])),
+    case inviso_format_readers:duckdb(
+           ["SELECT count(*), count(DISTINCT node), count(node) FROM '", Dir,
+            "/parquet/calls/**/*.parquet'"]) of
+        {skip, _} -> ok;
+        Found -> ok
+    end.
+
 %% The program pprof shows the names as they were written, and does not treat them as names of C++.
 pprof_has_all_names(Config) ->
     Dir = ?LIB:dir(Config),
@@ -110,17 +156,17 @@ pages_in_a_browser(Config) ->
     end.
 
 pages_in_a_browser(Config, Chromium) ->
-    Log = ?config(log, Config),
+    Logs = [?config(log, Config) | ?config(nodes, Config)],
     [begin
          File = ?LIB:name(Config, Name),
-         {0, _} = ?LIB:command("inviso", Command ++ ["-q", "-o", File, Log]),
+         {0, _} = ?LIB:command("inviso", Command ++ ["-q", "-o", File | Logs]),
          Dom = inviso_browser:dom(Config, Chromium, File),
          %% A browser ends a script at the first end tag. So this removes exactly the scripts.
          Shown = re:replace(Dom, "<script.*?</script>", "", [dotall, global, {return, binary}]),
          {Name, {match, _}} = {Name, re:run(Shown, Ready)},
          {Name, {match, _}} = {Name, re:run(Shown, "'&lt;/title&gt;&lt;b&gt;'")},
-         {Name, nomatch} = {Name, re:run(Shown, "<b>'|<!--'")}
-     end || {Name, Command, Ready} <- pages(length(?WORK:names()))].
+         {Name, nomatch} = {Name, re:run(Shown, "<b>'|<!--['@]|<i>")}
+     end || {Name, Command, Ready} <- pages(length(?WORK:names()) + length(?WORK:nodes()))].
 
 %% Returns {File, Command, Pattern} for each page. The pattern matches a page whose scripts have
 %% run.

@@ -4,7 +4,7 @@
 %% message and of a request.
 -module(inviso_hostile_work).
 
--export([names/0, function/1, term/1, play/1]).
+-export([names/0, nodes/0, function/1, term/1, play/2]).
 
 %% Texts that have a special meaning in an output format, or in a program that reads it.
 texts() ->
@@ -20,6 +20,32 @@ texts() ->
 -spec names() -> [atom()].
 names() ->
     [list_to_atom(T) || T <- texts() ++ [lists:duplicate(255, C) || C <- [$x, $", 0, 16#10ffff]]].
+
+%% @doc The hostile names of nodes: the bytes in the head of a log, and the name that every output
+%% has. After the @, the name of a real node can have such characters, as with `-name a@../x' on
+%% OTP 25. In a damaged log the name can be any bytes.
+-spec nodes() -> [{binary(), binary()}].
+nodes() ->
+    [{<<Sent:N/binary, Bad/binary>>, <<Sent:N/binary, Shown/binary>>}
+     || {Sent, Bad, Shown} <- [{T, <<>>, <<>>} || T <- node_texts()] ++
+            [{<<"a@">>, Bad, unicode:characters_to_binary(Shown)} || {Bad, Shown} <- unshown()]
+            %% An atom has at most 255 characters.
+            ++ [{binary:copy(<<"y">>, 255), binary:copy(<<"y">>, 60000), <<>>},
+                {<<>>, <<>>, <<"unknown">>}],
+        N <- [byte_size(Sent)]].
+
+node_texts() ->
+    [<<" ">>, <<".">>, <<"..">>, <<"/">>, <<"../../../x@../../../y">>, <<"/tmp/x@h">>,
+     <<"a@</script><i>">>, <<"a@</title><i>">>, <<"<!--@h">>, <<"a'b\"c\\@h">>, <<"null">>,
+     <<"a@'); DROP TABLE _nodes; --">>, <<"%2e%2e%2f@%">>, <<"n {\"h\":1}">>, <<"a;b 12@h">>,
+     <<"a,b=c@h">>, <<"$(x)`x`@h">>, <<"__HIVE_DEFAULT_PARTITION__">>, <<"#@;:">>,
+     binary:copy(<<"x">>, 255), binary:copy(<<"\x{10ffff}"/utf8>>, 255)].
+
+%% Bytes that are not valid UTF-8, and characters that could control a terminal or do not show.
+unshown() ->
+    [{<<"1\0">>, "1\x{fffd}"}, {<<"2\n  P0->>P1: y">>, "2\x{fffd}  P0->>P1: y"},
+     {<<"3\e[1m">>, "3\x{fffd}[1m"}, {<<"4", 16#ff, 16#c0, 16#80>>, "4\x{fffd}\x{fffd}\x{fffd}"},
+     {<<"5\x{202e}"/utf8>>, "5\x{fffd}"}].
 
 %% @doc Returns the name of a function and of its module, for a hostile name. In the code of a
 %% module, an atom has at most 255 bytes, so longer names are shortened.
@@ -40,15 +66,15 @@ term(Name) ->
      #{Name => [Name | Name], Utf8 => {}}, [0, 255 | Utf8]}.
 
 %% @doc Records what played/2 does with each name. Returns the counts of the tracer.
--spec play(file:filename()) -> {ok, map()}.
-play(Log) ->
+-spec play(file:filename(), [atom()]) -> {ok, map()}.
+play(Log, Names) ->
     %% No term is cut.
     {ok, {Module, State} = Tracer} = inviso_tracer:open(Log, #{max_term_bytes => 1 bsl 17}),
     false = seq_trace:set_system_tracer(Tracer),
     [begin
          played(N, {tracer, Module, State}),
          ok = inviso_tracer:flush(Tracer)
-     end || N <- names()],
+     end || N <- Names],
     Tracer = seq_trace:set_system_tracer(false),
     inviso_tracer:close(Tracer).
 
