@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A report for a terminal: sections with aligned columns. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/columns.h"
@@ -300,12 +301,51 @@ static void slowest(struct writer *w)
 	inv_columns_print(&w->c, w->out);
 }
 
+/* The most failures come first; among equals, the order is that of the table of
+ * functions. */
+static int by_failures(const void *left, const void *right)
+{
+	const struct inv_keyed_row *const *a = left, *const *b = right;
+	uint64_t n = (*a)->v[INV_FUNCTION_FAILED];
+	uint64_t m = (*b)->v[INV_FUNCTION_FAILED];
+
+	if (n != m)
+		return n < m ? 1 : -1;
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Prints the functions with failures. */
+static void failed_functions(struct writer *w)
+{
+	const struct inv_report *r = w->r;
+	const struct inv_keyed_row **all;
+	size_t n = 0;
+
+	all = malloc((r->functions.n + 1) * sizeof(*all));
+	if (!all) {
+		w->out->error = INV_ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < r->functions.n; i++)
+		if (r->functions.rows[i].v[INV_FUNCTION_FAILED])
+			all[n++] = &r->functions.rows[i];
+	qsort(all, n, sizeof(*all), by_failures);
+	for (size_t i = 0; i < shown(w, n); i++) {
+		inv_columns_u64(&w->c, all[i]->v[INV_FUNCTION_FAILED]);
+		inv_columns_u64(&w->c, all[i]->v[INV_FUNCTION_CALLS]);
+		mfa_text(w, (uint32_t)all[i]->key[0]);
+		inv_columns_next(&w->c);
+		inv_columns_text(&w->c, all[i]->text ? all[i]->text : "");
+	}
+	free(all);
+	table(w, n);
+}
+
 static void failures(struct writer *w)
 {
 	static const char *const names[] = { "failed", "calls", "function",
 					     "for example" };
 	const struct inv_report *r = w->r;
-	size_t n = 0, all = 0;
 
 	if (!r->calls.failed)
 		return;
@@ -313,22 +353,7 @@ static void failures(struct writer *w)
 	inv_buf_printf(w->out, ": %" PRIu64 " of %" PRIu64 " calls\n",
 		       r->calls.failed, r->calls.n);
 	heads(w, "rrll", names);
-	for (size_t i = 0; i < r->functions.n; i++) {
-		const struct inv_keyed_row *f = &r->functions.rows[i];
-
-		if (!f->v[INV_FUNCTION_FAILED])
-			continue;
-		all++;
-		if (w->a->top && n == w->a->top)
-			continue;
-		n++;
-		inv_columns_u64(&w->c, f->v[INV_FUNCTION_FAILED]);
-		inv_columns_u64(&w->c, f->v[INV_FUNCTION_CALLS]);
-		mfa_text(w, (uint32_t)f->key[0]);
-		inv_columns_next(&w->c);
-		inv_columns_text(&w->c, f->text ? f->text : "");
-	}
-	table(w, all);
+	failed_functions(w);
 	section(w, "The first failed calls\n");
 	heads(w, "rrll", call_names);
 	for (size_t i = 0; i < shown(w, r->calls.n_failures); i++)

@@ -6,10 +6,12 @@
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
 -export([what_was_recorded/1, times_of_functions/1, single_calls/1, processes_and_exits/1,
-         messages_and_requests/1, text_fits/1, text_has_the_numbers/1, options_select/1,
-         a_full_disk_leaves_no_file/1]).
+         messages_and_requests/1, text_fits/1, text_has_the_numbers/1,
+         most_failures_first/1, options_select/1, a_full_disk_leaves_no_file/1]).
 -export([page_has_the_numbers/1, page_loads_nothing/1, pictures_have_all/1,
          page_in_a_browser/1, labels_of_the_timeline/1]).
+%% for a recording
+-export([slow/0, fast/0]).
 
 -define(LIB, inviso_trace_lib).
 
@@ -17,7 +19,7 @@ suite() -> [{timetrap, {minutes, 5}}].
 
 all() ->
     [what_was_recorded, times_of_functions, single_calls, processes_and_exits,
-     messages_and_requests, text_fits, text_has_the_numbers, options_select,
+     messages_and_requests, text_fits, text_has_the_numbers, most_failures_first, options_select,
      a_full_disk_leaves_no_file,
      page_has_the_numbers, page_loads_nothing, pictures_have_all, page_in_a_browser,
      labels_of_the_timeline].
@@ -281,6 +283,27 @@ text_has_the_numbers(Config) ->
     Short = text(Config, ["--top", "1"]),
     like(Short, "^  and [0-9]+ more$"),
     true = length(Short) < length(Text).
+
+%% Functions with failures are in the order of their failures, those of a slow function too.
+most_failures_first(Config) ->
+    Log = ?LIB:name(Config, "failures.log"),
+    Tracer = ?LIB:open(Log, #{}),
+    Worker = ?LIB:worker(),
+    [?LIB:calls({?MODULE, F, 0}, [{'_', [], [{exception_trace}]}]) || F <- [slow, fast]],
+    ?LIB:flags(Worker, Tracer, [call]),
+    ?LIB:run(Worker, fun() -> [catch ?MODULE:F() || F <- [slow, fast, fast]] end),
+    ?LIB:untrace(Worker),
+    ?LIB:stop(Worker),
+    #{recorded := 6} = ?LIB:close(Tracer),
+    {0, Text} = command("report", [], {[Log], []}),
+    like(Text, "^Failures: 3 of 3 calls\n.*\n +2 +2 .*:fast/0 .*\n +1 +1 .*:slow/0 "),
+    like(Text, "^Functions, .*\n.*\n.*:slow/0\n.*:fast/0$").
+
+slow() ->
+    timer:sleep(20),
+    error(slow).
+
+fast() -> error(fast).
 
 escape(Text) ->
     re:replace(Text, "[^a-z_/0-9:]", "\\\\&", [global, {return, list}]).
