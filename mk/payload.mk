@@ -3,27 +3,20 @@
 # contains these modules, the NIFs and the spooler: they are in an archive that is
 # linked into programs with the room `node'.
 #
-# The beams are compiled here and not taken from ebin/: another tool, such as
-# rebar3, may have compiled those, so that they do not load on every release.
+# The beams are not taken from ebin/ but from $(COMPILED): another tool, such as
+# rebar3, may have compiled those in ebin/, so that they do not load on every
+# release.
 
 PAYLOAD_DIR := $(BUILD)/payload
-PAYLOAD_BEAMS := $(PAYLOAD_DIR)/beams.stamp
 PAYLOAD_COMBINED := $(PAYLOAD_DIR)/combined.stamp
 PAYLOAD_FILES := $(addprefix $(PAYLOAD_DIR)/,survey boot_head boot_tail build)
 PAYLOAD_ERLC = ERLC='$(ERLC)' OTP_RELEASE=$(OTP_RELEASE) tools/erlc25 -o
 
-$(PAYLOAD_BEAMS): $(ERL_SOURCES) $(wildcard include/*.hrl) mk/payload.mk tools/erlc25
-	@mkdir -p $(@D)/ebin
-	$(call say,ERLC,what is pushed)
-	$(Q)rm -f $(@D)/ebin/*
-	$(Q)$(PAYLOAD_ERLC) $(@D)/ebin +deterministic +debug_info -I include -pa $(@D)/ebin $(ERL_SOURCES)
-	@touch $@
-
-$(PAYLOAD_COMBINED): $(PAYLOAD_BEAMS) tools/combine.escript
+$(PAYLOAD_COMBINED): $(COMPILED_STAMP) tools/combine.escript
 	@mkdir -p $(@D)/combined
 	$(call say,COMBINE,what is pushed)
 	$(Q)rm -f $(@D)/combined/*
-	$(Q)escript tools/combine.escript $(@D)/ebin $(@D)/combined $(ERL_SOURCES)
+	$(Q)escript tools/combine.escript $(COMPILED) $(@D)/combined $(ERL_SOURCES)
 	$(Q)$(PAYLOAD_ERLC) $(@D)/combined +deterministic +no_line_info +nowarn_unused_vars $(@D)/combined/*.abstr
 	@touch $@
 
@@ -43,9 +36,9 @@ $(PAYLOAD_EMPTY):
 
 # The beams are a prerequisite, too: if build/ was removed, $(PUSHED) can be up to
 # date without them.
-$(PAYLOAD_DIR)/build: $(PUSHED) $(PAYLOAD_BEAMS) $(PAYLOAD_NIFS) $(SPOOL) tools/payload.escript
+$(PAYLOAD_DIR)/build: $(PUSHED) $(COMPILED_STAMP) $(PAYLOAD_NIFS) $(SPOOL) tools/payload.escript
 	$(call say,PAYLOAD,$(@D))
-	$(Q)escript tools/payload.escript command $(@D)/ebin $(<D) $(PAYLOAD_NIFS) $(SPOOL) $(@D)
+	$(Q)escript tools/payload.escript command $(COMPILED) $(<D) $(PAYLOAD_NIFS) $(SPOOL) $(@D)
 $(addprefix $(PAYLOAD_DIR)/,survey boot_head boot_tail): $(PAYLOAD_DIR)/build ;
 
 $(PAYLOAD_DIR)/data.o: c_src/node/payload_data.S $(PAYLOAD_FILES) $(PAYLOAD_NIFS) $(SPOOL) $(FLAGS_STAMP)

@@ -88,7 +88,7 @@ ct-beams: $(CT_BEAMS) $(CT_DATA) $(CT_TOOLS) $(CT_NIFS)
 
 check:				## install what is missing, build, run the tests; last line: N passed, N failed
 	@tools/deps.sh check
-	@$(MAKE) -k all || :
+	@$(MAKE) -k all ct-beams || :
 	@test/run
 
 sanitize:			## run unit tests, fuzz inputs and suites under ASan and UBSan, stress programs under TSan

@@ -6,7 +6,7 @@
 # shellcheck source=lib.sh
 . test/cli/lib.sh
 
-cp -R build/release/payload/ebin src "$dir" || exit 1
+cp -R build/release/beams "$dir/ebin" && cp -R src "$dir" || exit 1
 mkdir "$dir/out"
 push=src/guest/inviso_push.erl
 
