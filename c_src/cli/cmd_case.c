@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* inviso case: trace cases, files with the arguments of frequent traces. */
+/* `inviso case' manages trace cases. A trace case is a file with the command
+ * line of a trace that is run often. */
 
 #include <argp.h>
 #include <dirent.h>

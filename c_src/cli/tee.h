@@ -22,8 +22,8 @@ struct inv_tee {
 /* Makes the files, which must not exist, with mode 0600. Returns an enum
  * inv_exit, and reports errors. */
 int inv_tee_open(struct inv_tee *t, const struct inv_members *ms);
-/* Writes bytes of m's log. If this fails for the first time, reports the error
- * and returns false. After a failure nothing more is written. */
+/* Appends the bytes in *f, a piece of m's log, to m's file. The first failure
+ * is reported, and returns false. Later calls write nothing and return true. */
 bool inv_tee_put(struct inv_tee *t, const struct inv_member *m,
 		 const struct inv_followed *f);
 /* Closes the files. Returns false if a file could not be written. */

@@ -208,11 +208,11 @@ static bool replace_totals(struct lane *x, const struct inv_log_place *at)
 	return true;
 }
 
-/* Entry i of a TOTALS packet, *t, belongs to the stream t->stream. If several
- * entries belong to this stream, only one of them is used: the entry whose
- * index is the stream's number or, if there is no such entry, the first.
- * Returns true if entry i is the entry to use. `had' is true if an earlier
- * entry belongs to the stream. */
+/* *t is entry i of a TOTALS packet, and belongs to the stream t->stream. If
+ * several entries belong to this stream, only one of them is used: entry number
+ * t->stream if it is one of them, otherwise the first of them. Returns true if
+ * entry i is the one to use. `had' is true if an earlier entry belongs to the
+ * stream. */
 static bool is_of_stream(const struct inv_entries *e, uint32_t i,
 			 const struct inv_log_totals *t, bool had)
 {

@@ -6,7 +6,8 @@
 #include "report/page.h"
 #include "report/report.h"
 
-/* A page or an object has at most this many rows of a table. */
+/* The HTML page and the JSON report each show at most this many rows of a
+ * table. */
 #define ROWS 200u
 
 struct writer {

@@ -8,10 +8,11 @@
 %%                  newest: a full ring overwrites its oldest packet (flight
 %%                  recorder).  The rings are written to the log at flush/1, at
 %%                  close/1 and when the node dies.
-%%  buffer_bytes    memory of all rings and large slots together.  Default: 4 MiB
-%%                  for each scheduler, 512 KiB for each dirty one, and the large
-%%                  slots, at most 128 MiB.  All tracers of a node together may
-%%                  have a quarter of the machine's memory.
+%%  buffer_bytes    memory of all rings and large slots together.  The default is
+%%                  the sum of 4 MiB for each scheduler, 512 KiB for each dirty
+%%                  scheduler, and the size of the large slots, but not more than
+%%                  128 MiB.  All tracers of a node together may have a quarter of
+%%                  the machine's memory.
 %%  packet_bytes    the size of a packet, a multiple of 4096.  The default is
 %%                  smaller if 4 packets for each thread would not fit into the
 %%                  buffer.
