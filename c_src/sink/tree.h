@@ -64,8 +64,9 @@ int inv_tree_json(const struct inv_hops *h, struct inv_buf *out);
 /* Where the line of a hop is. */
 struct inv_tree_line {
 	uint32_t number;  /* from 1; 0: not laid out yet */
-	uint32_t belongs; /* number of the hop to which this hop belongs;
-			   * INV_HOP_NONE: this hop is a root */
+	uint32_t belongs; /* index of the hop below which this hop is shown (the
+			   * parent's `anchor'); INV_HOP_NONE: this hop is a
+			   * root */
 	uint32_t anchor;  /* the hop to which the children of this hop belong:
 			   * the nearest hop above this hop that goes to the
 			   * same process or, if there is none, this hop */
