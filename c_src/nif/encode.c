@@ -462,13 +462,24 @@ LEVEL static bool put_map(struct inv_encoder *e, ERL_NIF_TERM map,
 	return ok;
 }
 
-static bool put_bitstring(struct inv_encoder *e, ERL_NIF_TERM term)
+/* Writes the term if it is a binary; otherwise sets *is_binary to false. It is
+ * not inlined, so that the frames of containers do not have `bin'. */
+static __attribute__((noinline)) bool try_binary(struct inv_encoder *e,
+						 ERL_NIF_TERM term,
+						 bool *is_binary)
 {
 	ErlNifBinary bin;
 
-	if (!enif_inspect_binary(e->env, term, &bin))
-		return inv_scalar_bits(e, term);
-	return inv_scalar_binary(e, bin.data, bin.size);
+	*is_binary = enif_inspect_binary(e->env, term, &bin);
+	return !*is_binary || inv_scalar_binary(e, bin.data, bin.size);
+}
+
+static bool put_bitstring(struct inv_encoder *e, ERL_NIF_TERM term)
+{
+	bool is_binary;
+	bool ok = try_binary(e, term, &is_binary);
+
+	return is_binary ? ok : inv_scalar_bits(e, term);
 }
 
 static bool put_by_type(struct inv_encoder *e, ERL_NIF_TERM term,
@@ -515,19 +526,21 @@ static bool put_by_type(struct inv_encoder *e, ERL_NIF_TERM term,
 static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth)
 {
 	const ERL_NIF_TERM *elements;
-	ErlNifBinary bin;
 	ERL_NIF_TERM head;
 	ERL_NIF_TERM tail;
 	ErlNifSInt64 i;
 	unsigned small;
+	bool is_binary;
 	int arity;
+	bool ok;
 
 	switch (guesses[term & GUESS_BITS]) {
 	case GUESS_TUPLE:
 		if (enif_get_tuple(e->env, term, &arity, &elements))
 			return put_tuple(e, elements, (uint32_t)arity, depth);
-		if (enif_inspect_binary(e->env, term, &bin))
-			return inv_scalar_binary(e, bin.data, bin.size);
+		ok = try_binary(e, term, &is_binary);
+		if (is_binary)
+			return ok;
 		break;
 	case GUESS_LIST:
 		if (enif_get_list_cell(e->env, term, &head, &tail))
