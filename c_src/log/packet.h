@@ -32,7 +32,8 @@ struct inv_packet {
 
 /*
  * State for decompression: a ZSTD_DCtx, a buffer for compressed bodies, and a
- * buffer for totals and anchors. All streams of a log can share one unpacker.
+ * buffer for the bodies of packets of the types TOTALS and ANCHORS. All streams
+ * of a log can share one unpacker.
  */
 struct inv_unpacker;
 struct inv_unpacker *inv_unpacker_new(void);

@@ -74,8 +74,8 @@ static void no_process(struct inv_json_sink *j)
 	inv_json_close(&j->w, ']');
 }
 
-/* The facts that determine how a process is written, if there are no ti
- * files. */
+/* The facts that determine how a process is written, if no ti files (files with
+ * names of processes) are merged. */
 struct process_key {
 	uint64_t number;
 	uint64_t serial;

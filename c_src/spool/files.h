@@ -57,8 +57,8 @@ int inv_files_remove(const struct inv_files *fs, uint32_t number,
 /*
  * Removes the files of an earlier log at these paths. With rotation, removes
  * only files that belong to a log or are empty. If another spooler is writing
- * one of them, waits up to 2 s until that spooler has ended, because its tracer
- * may be closed already.
+ * one of them, waits up to 2 s for it to end: a spooler ends soon after its
+ * tracer was closed.
  */
 int inv_files_clear(const struct inv_files *fs, struct inv_err *err);
 

@@ -53,8 +53,8 @@ struct inv_top_row {
 			     sum over several nodes */
 	const char *key;  /* "<0.9.0>", "shop:pay/2"; node and key identify the
 			     row */
-	const char *name; /* the process's name or the function's text; "":
-			     unknown */
+	const char *name; /* what the row shows as its name: that of the process
+			     or of the function; "": unknown */
 	/* For a process: its figures. NULL: only its messages are known. */
 	const struct inv_gauge_row *process;
 	double messages; /* in a second; -1: unknown */

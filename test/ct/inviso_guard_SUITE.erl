@@ -609,9 +609,10 @@ code_that_stays_is_not_used_by_another_build(Config) ->
     gone = leave(Other),
     is_clean(?config(before, Config)).
 
-%% A user of a node on which inviso is installed opens a tracer while pushed code
-%% lingers. The pushed code will soon be unloaded, so the call must fail. If a
-%% busy machine has unloaded the code before this call, the test is repeated.
+%% inviso is installed on the node, but the pushed code of an earlier attach is
+%% still loaded. A process on the node opens a tracer with this code. The code
+%% will soon be unloaded, so opening must fail. If the code was already unloaded
+%% before (on a busy machine), the test is repeated.
 code_that_stays_opens_no_tracer(Config) ->
     wait_until(fun() -> lingering_opens_no_tracer(Config) end).
 
