@@ -3,11 +3,11 @@
 #define INV_BASE_UTHASH_H
 
 /*
- * Hash tables of uthash, with XXH3 as the hash function: clang warns about uthash's
- * own function, in which cases of a switch fall through.
+ * Hash tables of uthash, with XXH3 as the hash function: clang warns about
+ * uthash's own function, in which cases of a switch fall through.
  *
- * If there is no memory for a new element, the element's member `stored' is set to
- * false, and the program goes on. A file can define HASH_FUNCTION or
+ * If there is no memory for a new element, the element's member `stored' is set
+ * to false, and the program goes on. A file can define HASH_FUNCTION or
  * uthash_nonfatal_oom before it includes this header.
  */
 #ifndef HASH_FUNCTION

@@ -9,8 +9,8 @@
 #include "log/notice.h"
 
 /*
- * Reads the logs of live sessions while the nodes write them: there is a feed for
- * each member. Damage of the logs is reported on the screen.
+ * Reads the logs of live sessions while the nodes write them: there is a feed
+ * for each member. Damage of the logs is reported on the screen.
  */
 struct inv_feeds {
 	bool quiet; /* report no damage */
@@ -22,16 +22,16 @@ struct inv_feeds {
 	struct inv_notices notices;
 };
 
-/* f must be all zero, except `quiet'. Call inv_members_start before. Returns 0 or INV_ENOMEM; the
- * caller releases f in both cases. */
+/* f must be all zero, except `quiet'. Call inv_members_start before. Returns 0
+ * or INV_ENOMEM; the caller releases f in both cases. */
 int inv_feeds_init(struct inv_feeds *f, const struct inv_members *ms);
 void inv_feeds_release(struct inv_feeds *f);
 
 struct inv_feed *inv_feeds_of(const struct inv_feeds *f,
 			      const struct inv_member *m);
 
-/* For the hooks of cli/watch.h: adds bytes of m's log, or ends the log. Errors are
- * reported on the screen. Returns m's feed, which may have new items. */
+/* For the hooks of cli/watch.h: adds bytes of m's log, or ends the log. Errors
+ * are reported on the screen. Returns m's feed, which may have new items. */
 struct inv_feed *inv_feeds_took(struct inv_feeds *f, const struct inv_member *m,
 				const struct inv_followed *followed);
 struct inv_feed *inv_feeds_ended(struct inv_feeds *f,

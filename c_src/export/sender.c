@@ -100,8 +100,8 @@ static bool has(const char *text, const char *part)
 }
 
 /* Returns true if the text, libcurl's, says that the collector has ended the
- * TLS connection with an alert whose reason does not pass. libcurl reports an
- * alert only in its text. With TLS 1.3, the alert about the client's
+ * TLS connection with an alert that the next attempt would get, too. libcurl
+ * reports an alert only in its text. With TLS 1.3, the alert about the client's
  * certificate comes after the handshake, as an error of sending or receiving. */
 static bool is_refusal(const char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Writes the totals of the streams, which count every event that was
- * produced. */
+/* Writes the totals of each stream of events into the log. The totals count
+ * every event that was produced, also those that are not in the log. */
 
 #include "spool/spool_int.h"
 

@@ -208,8 +208,9 @@ add_spec({M, _, _} = MFA, Name, MS, #state{functions = Fns} = State) ->
                 {ok, N} when N > 0 ->
                     {{ok, N}, changed(MFA, Fn#fn{specs = New}, State)};
                 Not ->
-                    %% Sets the previous match specs again: the failed attempt
-                    %% may have replaced one of the function's two patterns.
+                    %% Sets the previous match specs again. They are in two
+                    %% patterns of the function, one for events and one for
+                    %% flags, and the failed attempt may have replaced one.
                     _ = set(MFA, Specs, State),
                     {not_set(Not), State}
             end;
