@@ -46,11 +46,11 @@ static bool unmark(const struct inv_tracer_event **event,
 	return value != inv_am_false;
 }
 
-enum inv_bound inv_bound_begin_valued(struct inv_tracer *t,
-				      struct inv_open_calls *o,
-				      uint32_t function,
-				      const struct inv_tracer_event **event,
-				      struct inv_tracer_event *plain)
+enum inv_bound inv__bound_begin_valued(struct inv_tracer *t,
+				       struct inv_open_calls *o,
+				       uint32_t function,
+				       const struct inv_tracer_event **event,
+				       struct inv_tracer_event *plain)
 {
 	enum inv_ends ends =
 		inv_open_function_ends(inv_open_function_at(o, function));
@@ -59,13 +59,13 @@ enum inv_bound inv_bound_begin_valued(struct inv_tracer *t,
 	bool marked = is_marked(*event, &value);
 
 	if (marked || ends == INV_ENDS_ALL)
-		result = inv_bound_add(t, o, function, (*event)->tracee);
+		result = inv__bound_add(t, o, function, (*event)->tracee);
 	if (marked && !unmark(event, plain, value))
 		return INV_BOUND_LEAVE_OUT;
 	return result;
 }
 
-enum inv_bound inv_bound_left_out(struct inv_tracer *t)
+enum inv_bound inv__bound_left_out(struct inv_tracer *t)
 {
 	leave_out(inv_slot_of(t->handle));
 	return INV_BOUND_LEAVE_OUT;

@@ -4,51 +4,31 @@
 
 #include "base/likely.h"
 #include "nif/bound.h"
-#include "nif/small.h"
+#include "nif/called.h"
 #include "nif/tracer.h"
 #include "vm/open_calls.h"
 
 /*
  * Counting a call, or the end of a call, in the tracer's table of open calls
  * (nif/bound.h). Each event of a call does this, so the code is in a header,
- * where it can be inlined. Callers use only inv_bound_count; the other functions
- * are private.
+ * where it can be inlined. Callers use only inv_bound_count.
  */
 
-/* inv_bound_begin for an event with a value, which can be a mark. */
-enum inv_bound inv_bound_begin_valued(struct inv_tracer *t,
-				      struct inv_open_calls *o,
-				      uint32_t function,
-				      const struct inv_tracer_event **event,
-				      struct inv_tracer_event *plain);
+/* inv__bound_begin for an event with a value, which can be a mark. */
+enum inv_bound inv__bound_begin_valued(struct inv_tracer *t,
+				       struct inv_open_calls *o,
+				       uint32_t function,
+				       const struct inv_tracer_event **event,
+				       struct inv_tracer_event *plain);
 
 /* Counts an event as left out, and returns INV_BOUND_LEAVE_OUT. */
-enum inv_bound inv_bound_left_out(struct inv_tracer *t);
-
-/* Reads {M, F, Arguments} or {M, F, Arity}, the content of a call or of its
- * end. */
-static inline bool inv_bound_called(ErlNifEnv *env, ERL_NIF_TERM term,
-				    struct inv_called *f, ERL_NIF_TERM *args)
-{
-	const ERL_NIF_TERM *e;
-	unsigned arity;
-	int n;
-
-	if (!enif_get_tuple(env, term, &n, &e) || n != 3 ||
-	    (!inv_small_get(e[2], &arity) &&
-	     !enif_get_list_length(env, e[2], &arity) &&
-	     !enif_get_uint(env, e[2], &arity)))
-		return false;
-	*f = (struct inv_called){ e[0], e[1], arity };
-	*args = e[2];
-	return true;
-}
+enum inv_bound inv__bound_left_out(struct inv_tracer *t);
 
 /* Counts an open call. */
-static inline enum inv_bound inv_bound_add(struct inv_tracer *t,
-					   struct inv_open_calls *o,
-					   uint32_t function,
-					   ERL_NIF_TERM process)
+static inline enum inv_bound inv__bound_add(struct inv_tracer *t,
+					    struct inv_open_calls *o,
+					    uint32_t function,
+					    ERL_NIF_TERM process)
 {
 	bool reported =
 		inv_open_function_reported(inv_open_function_at(o, function));
@@ -60,16 +40,16 @@ static inline enum inv_bound inv_bound_add(struct inv_tracer *t,
 	return inv_likely(reported) ? INV_BOUND_BEGINS : INV_BOUND_RECORD;
 }
 
-static inline enum inv_bound inv_bound_begin(
+static inline enum inv_bound inv__bound_begin(
 	struct inv_tracer *t, struct inv_open_calls *o, uint32_t function,
 	const struct inv_tracer_event **event, struct inv_tracer_event *plain)
 {
 	if (inv_unlikely((*event)->value != 0))
-		return inv_bound_begin_valued(t, o, function, event, plain);
+		return inv__bound_begin_valued(t, o, function, event, plain);
 	if (inv_open_function_ends(inv_open_function_at(o, function)) !=
 	    INV_ENDS_ALL)
 		return INV_BOUND_RECORD;
-	return inv_bound_add(t, o, function, (*event)->tracee);
+	return inv__bound_add(t, o, function, (*event)->tracee);
 }
 
 /*
@@ -97,7 +77,7 @@ static inline enum inv_bound inv_bound_count(
 	call->function = INV_BOUND_UNKNOWN;
 	if ((tag != INV_TAG_CALL && tag != INV_TAG_RETURN_FROM &&
 	     tag != INV_TAG_EXCEPTION_FROM) ||
-	    !inv_bound_called(te->env, te->content, &called, &call->args))
+	    !inv_called_read(te->env, te->content, &called, &call->args))
 		return INV_BOUND_RECORD;
 	function = inv_open_calls_find(o, &called);
 	if (inv_unlikely(function == INV_OPEN_CALLS_PLACES))
@@ -105,10 +85,10 @@ static inline enum inv_bound inv_bound_count(
 	call->function = function;
 	call->arity = called.arity;
 	if (tag == INV_TAG_CALL)
-		return inv_bound_begin(t, o, function, event, plain);
+		return inv__bound_begin(t, o, function, event, plain);
 	if (inv_likely(inv_open_calls_end(o, function, te->tracee)))
 		return INV_BOUND_ENDS;
-	return inv_bound_left_out(t);
+	return inv__bound_left_out(t);
 }
 
 #endif

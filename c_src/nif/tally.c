@@ -5,8 +5,8 @@
 #include "base/likely.h"
 #include "nif/arrival.h"
 #include "nif/atoms.h"
+#include "nif/called.h"
 #include "nif/note.h"
-#include "nif/small.h"
 #include "nif/thread.h"
 #include "nif/times.h"
 #include "nif/tracer.h"
@@ -19,16 +19,13 @@
 static inline bool get_function(ErlNifEnv *env, ERL_NIF_TERM term,
 				enum inv_count_of of, struct inv_tally_key *key)
 {
-	const ERL_NIF_TERM *e;
-	unsigned arity;
-	int n;
+	struct inv_called f;
+	ERL_NIF_TERM args;
 
-	if (!enif_get_tuple(env, term, &n, &e) || n != 3 ||
-	    (!inv_small_get(e[2], &arity) &&
-	     !enif_get_uint(env, e[2], &arity) &&
-	     !enif_get_list_length(env, e[2], &arity)))
+	if (!inv_called_read(env, term, &f, &args))
 		return false;
-	*key = (struct inv_tally_key){ e[0], e[1], of | (uint64_t)arity << 8 };
+	*key = (struct inv_tally_key){ f.module, f.name,
+				       of | (uint64_t)f.arity << 8 };
 	return true;
 }
 

@@ -171,9 +171,12 @@ void inv_open_calls_release(struct inv_open_calls *o,
 			    const struct inv_called *f)
 {
 	uint32_t at = inv_open_calls_find(o, f);
-	struct inv_open_function *x = &o->functions.function[at % PLACES];
+	struct inv_open_function *x;
 
-	if (at < PLACES && inv_open_function_state(x) == INV_OPEN_STOPPED)
+	if (at == PLACES)
+		return;
+	x = &o->functions.function[at];
+	if (inv_open_function_state(x) == INV_OPEN_STOPPED)
 		atomic_store_explicit(&x->state, INV_OPEN_RELEASED,
 				      memory_order_release);
 }

@@ -16,7 +16,7 @@
          info_counts_while_recording/1, one_run_prints_the_same_in_all/1,
          payload_none_keeps_process_and_function/1,
          payload_none_gives_the_pairs_of_the_seed/1,
-         notes_say_what_was_cut/1,
+         rules_that_do_not_exist_are_refused/1, notes_say_what_was_cut/1,
          system_tracer_records_the_example_of_the_seed/1,
          flags_vanish_after_close/1, meta_vanishes_after_close/1,
          death_of_owner_completes_the_log/1,
@@ -52,7 +52,7 @@ all() ->
      info_counts_while_recording, one_run_prints_the_same_in_all,
      payload_none_keeps_process_and_function,
      payload_none_gives_the_pairs_of_the_seed,
-     notes_say_what_was_cut,
+     rules_that_do_not_exist_are_refused, notes_say_what_was_cut,
      system_tracer_records_the_example_of_the_seed,
      flags_vanish_after_close, meta_vanishes_after_close,
      death_of_owner_completes_the_log, death_of_keeper_completes_the_log,
@@ -348,6 +348,20 @@ payload_none_gives_the_pairs_of_the_seed(Config) ->
     ct:pal("~p", [Theirs]),
     true = length(Theirs) >= 2,
     Theirs = Ours.
+
+%% Each bit of the last argument stands for one of the tracer's rules. A bit without a rule is
+%% refused.
+rules_that_do_not_exist_are_refused(Config) ->
+    {_, Handle} = Tracer = ?LIB:open(?LIB:name(Config, "x.log"), #{}),
+    Processes = erlang:system_info(process_limit),
+    true = inviso_tracer:nif_bound(Handle, 1000, Processes),
+    true = inviso_tracer:nif_decide(Handle, Processes, 1 bsl 20, {none, false},
+                                    [{1000, false}, {none, true}]),
+    0 = inviso_tracer:nif_rules(Handle, ?MODULE, [{all, 0}], 2#11),
+    {'EXIT', {badarg, _}} =
+        (catch inviso_tracer:nif_rules(Handle, ?MODULE, [{all, 0}], 2#101)),
+    _ = ?LIB:close(Tracer),
+    ok.
 
 %% If a term of a note is truncated, the head of the note says so, as the head of an event does.
 notes_say_what_was_cut(Config) ->
