@@ -74,8 +74,12 @@ $(BUILD)/pic/c_src/match/redact.o $(BUILD)/calls/c_src/match/redact.ci: PIC_ROOM
 # SQLite.
 # The path of an event needs large functions inlined. These limits allow the program
 # to grow to 105,000 instructions of gcc; with 250,000 a link took twice as long, and
-# merges were no faster.
-HOT_INLINE := -finline-limit=800 --param inline-unit-growth=5 \
+# merges were no faster. Only in the rooms log and sink are the largest functions
+# inlined: a link takes 25 % less CPU time than with the same limit in all rooms, and
+# a merge to text executes 2 % fewer instructions.
+HOT_LIMITS := 200 800
+HOT_LIMIT = $(firstword $(HOT_LIMITS))
+HOT_INLINE = -finline-limit=$(HOT_LIMIT) --param inline-unit-growth=5 \
 	--param large-unit-insns=100000
 HOT := base/buf base/json base/utf8 \
 	$(addprefix term/,cursor cursor_packed print print_number print_text simple text_atom text_binary text_number chars dict) \
@@ -85,8 +89,9 @@ HOT := base/buf base/json base/utf8 \
 LINK_LTO := -fno-lto
 ifeq ($(MODE)$(findstring clang,$(CC)),release)
 $(patsubst %,$(BUILD)/obj/c_src/%.o,$(HOT)): LTO = -flto -ffat-lto-objects $(HOT_INLINE)
+$(BUILD)/obj/c_src/log/%.o $(BUILD)/obj/c_src/sink/%.o: HOT_LIMIT = $(lastword $(HOT_LIMITS))
 # Across files gcc warns of variables that are initialized if there is no error.
-$(PRIV)/inviso: LINK_LTO = -flto=auto -Wno-maybe-uninitialized
+$(PRIV)/inviso: private LINK_LTO = -flto=auto -Wno-maybe-uninitialized
 endif
 
 # The files that become part of a program (c_src/report/page.c).
