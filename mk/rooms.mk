@@ -34,7 +34,7 @@ MAINS := c_src/cli/main.c c_src/spool/main.c c_src/sql/main.c c_src/export/main.
 room_src = $(filter-out $(MAINS) $(LEFT_OUT),$(wildcard c_src/$(1)/*.c))
 room_obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(call room_src,$(1)))
 room_pic = $(patsubst %.c,$(BUILD)/pic/%.o,$(call room_src,$(1)))
-lib_of = $(BUILD)/lib/lib$(1).a
+lib_of = $(if $(filter $(1),$(SAME_IN_RELEASE)),build/release,$(BUILD))/lib/lib$(1).a
 pic_of = $(BUILD)/lib/lib$(1).pic.a
 # The archives of the rooms $(1) and of all rooms below them that have sources.
 libs_of = $(foreach r,$(filter $(ROOMS),$(sort $(foreach m,$(1),$(call below,$(m))))),$(call lib_of,$(r)))
@@ -116,6 +116,19 @@ $(BUILD)/calls/%.ci: %.c $(FLAGS_STAMP)
 	$(call say,CALLS,$<)
 	$(Q)CCACHE_DISABLE=1 $(compile) $(NIF_CFLAGS) $(PIC_ROOM) -MT $@ -fcallgraph-info=su -c -o $(@:.ci=.o) $<
 
+# The release has no test points, and MODE=stress differs from it in nothing else.
+# So stress programs are linked with the release's archives of rooms without test
+# points. A test point in a header would be missing there.
+ifeq ($(MODE),stress)
+rooms_of = $(sort $(notdir $(patsubst %/,%,$(dir $(1)))))
+$(if $(filter-out base,$(call rooms_of,$(shell grep -lw INV_TESTPOINT c_src/*/*.h))),$(error a header has a test point))
+STRESS_ROOMS := $(sort $(foreach t,$(wildcard test/stress/*.c),$(call below,$(firstword $(subst _, ,$(notdir $(t)))))))
+SAME_IN_RELEASE := $(filter-out $(call rooms_of,$(shell grep -lw INV_TESTPOINT c_src/*/*.c)),$(filter $(ROOMS),$(STRESS_ROOMS)))
+RELEASE_LIBS := $(foreach r,$(SAME_IN_RELEASE),$(call lib_of,$(r)))
+$(RELEASE_LIBS) &: FORCE
+	$(Q)$(MAKE) MODE=release $(RELEASE_LIBS)
+endif
+
 # The list of a room's sources is rewritten if it changes, because an archive
 # must lose the object of a removed source.
 $(BUILD)/lib/%.list: FORCE
@@ -134,7 +147,7 @@ $(call pic_of,$(1)): $(call room_pic,$(1)) $(BUILD)/lib/$(1).list
 	@rm -f $$@
 	$$(Q)ar rcsD $$@ $$(filter %.o,$$^)
 endef
-$(foreach r,$(ROOMS),$(eval $(call room_rules,$(r))))
+$(foreach r,$(filter-out $(SAME_IN_RELEASE),$(ROOMS)),$(eval $(call room_rules,$(r))))
 
 # In the modes with test points: an empty implementation, for programs that have
 # no implementation of their own.
