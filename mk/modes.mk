@@ -52,5 +52,5 @@ LDFLAGS_ALL := -pthread -Wl,--gc-sections -Wl,--as-needed \
 FLAGS_STAMP := $(BUILD)/flags.stamp
 $(FLAGS_STAMP): FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(NIF_CFLAGS) $(NIF_INLINE) $(HOT_INLINE) $(HOT_LIMITS) $(LDFLAGS_ALL)' >$@.$$$$ && \
+	@printf '%s\n' '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(NIF_CFLAGS) $(NIF_INLINE) $(HOT_INLINE) $(HOT_LIMITS) $(UNIT_CFLAGS) $(LDFLAGS_ALL)' >$@.$$$$ && \
 	if cmp -s $@.$$$$ $@; then rm -f $@.$$$$; else mv -f $@.$$$$ $@; fi

@@ -97,7 +97,7 @@ endif
 # The files that become part of a program (c_src/report/page.c).
 $(BUILD)/obj/c_src/report/page.o: $(wildcard c_src/report/page*.html c_src/report/page*.css c_src/report/page*.js)
 
-compile = $(CC) $(CPPFLAGS_ALL) $(CPPFLAGS_ROOM) -MMD -MP $(CFLAGS_ALL)
+compile = $(CC) $(CPPFLAGS_ALL) $(CPPFLAGS_ROOM) -MMD -MP $(CFLAGS_ALL) $(CFLAGS_ROOM)
 
 $(BUILD)/obj/%.o: %.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
