@@ -54,8 +54,9 @@ data(Name) ->
     Dir = filename:dirname(filename:absname(code:which(?MODULE))),
     filename:join([Dir, "inviso_exports_SUITE_data", Name]).
 
+%% Without the modules that the machine's packages load at each start of Python.
 python(Args) ->
-    run("python3", [data("read.py") | Args]).
+    run("python3", ["-IS", data("read.py") | Args]).
 
 %% Runs a program, if this machine has it.
 run(Name, Args) ->
@@ -194,25 +195,25 @@ of_file("pprof", File) ->
 %% Tables, and the Common Trace Format
 
 of_file("sqlite", File) ->
-    Count = "SELECT json_object('events', (SELECT count(*) FROM events), "
+    Query = "SELECT json_object('events', (SELECT count(*) FROM events), "
         "'lost', (SELECT coalesce(sum(n), 0) FROM losses WHERE reason <> 'limit'), "
         "'requests', (SELECT count(*) FROM requests), "
         "'calls', (SELECT count(*) FROM calls), "
         "'ended', (SELECT count(duration_ns) FROM calls), "
-        "'self_ns', (SELECT coalesce(sum(self_ns), 0) FROM calls))",
-    Rows = "SELECT json_array(module, function, arity, args, name, node) FROM calls",
-    table(python(["sqlite", File, Count]), fun() -> python(["sqlite", File, Rows]) end);
+        "'self_ns', (SELECT coalesce(sum(self_ns), 0) FROM calls)) UNION ALL "
+        "SELECT json_array(module, function, arity, args, name, node) FROM calls",
+    table(python(["sqlite", File, Query]));
 of_file("parquet", Dir) ->
     From = fun(Table) -> [" FROM '", Dir, "/", Table, ".parquet'"] end,
-    Count = ["SELECT to_json({'events': (SELECT count(*)", From("events"), "), "
-             "'lost': (SELECT coalesce(sum(n), 0)::BIGINT", From("losses"),
-             " WHERE reason <> 'limit'), "
-             "'requests': (SELECT count(*)", From("requests"), "), "
-             "'calls': (SELECT count(*)", From("calls"), "), "
-             "'ended': (SELECT count(duration_ns)", From("calls"), "), "
-             "'self_ns': (SELECT coalesce(sum(self_ns), 0)::BIGINT", From("calls"), ")})"],
-    Rows = ["SELECT json_array(module, function, arity, args, name, node)", From("calls")],
-    table(duckdb(Count), fun() -> duckdb(Rows) end);
+    table(duckdb(["SELECT to_json({'events': (SELECT count(*)", From("events"), "), "
+                  "'lost': (SELECT coalesce(sum(n), 0)::BIGINT", From("losses"),
+                  " WHERE reason <> 'limit'), "
+                  "'requests': (SELECT count(*)", From("requests"), "), "
+                  "'calls': (SELECT count(*)", From("calls"), "), "
+                  "'ended': (SELECT count(duration_ns)", From("calls"), "), "
+                  "'self_ns': (SELECT coalesce(sum(self_ns), 0)::BIGINT", From("calls"), ")}) "
+                  "UNION ALL "
+                  "SELECT json_array(module, function, arity, args, name, node)", From("calls")]));
 of_file("ctf", Dir) ->
     case inviso_ctf:read(Dir, Dir ++ ".events") of
         {skip, _} -> #{};
@@ -460,14 +461,15 @@ duckdb(Query) ->
         false -> skip("npm has not installed @duckdb/node-api")
     end.
 
-table({skip, _}, _) -> #{};
-table(Counts, Rows) ->
-    Decoded = [inviso_trace_json:decode(L) || L <- ?LIB:split(Rows())],
+%% Said has an object with counts, and an array for each call.
+table({skip, _}) -> #{};
+table(Said) ->
+    {[Counts], Calls} = lists:partition(fun is_map/1, [inviso_trace_json:decode(L)
+                                                       || L <- ?LIB:split(Said)]),
     maps:merge(
-      maps:from_list([{binary_to_atom(K), V}
-                      || {K, V} <- maps:to_list(inviso_trace_json:decode(Counts))]),
+      maps:from_list([{binary_to_atom(K), V} || {K, V} <- maps:to_list(Counts)]),
       #{functions => lists:usort([{binary_to_atom(M), binary_to_atom(F), A}
-                                  || [M, F, A, _, _, _] <- Decoded, M =/= null]),
-        args => fun() -> [A || [_, _, _, A, _, _] <- Decoded, A =/= null] end,
-        names => names([N || [_, _, _, _, N, _] <- Decoded, N =/= null]),
-        nodes => lists:usort([N || [_, _, _, _, _, N] <- Decoded])}).
+                                  || [M, F, A, _, _, _] <- Calls, M =/= null]),
+        args => fun() -> [A || [_, _, _, A, _, _] <- Calls, A =/= null] end,
+        names => names([N || [_, _, _, _, N, _] <- Calls, N =/= null]),
+        nodes => lists:usort([N || [_, _, _, _, _, N] <- Calls])}).

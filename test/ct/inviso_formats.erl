@@ -3,7 +3,7 @@
 %% losses. inviso_format_readers reads the formats.
 -module(inviso_formats).
 
--export([all/0, agree/3]).
+-export([all/0, agree/3, read/3, agree/1]).
 
 -define(LIB, inviso_trace_lib).
 
@@ -24,24 +24,31 @@ is_here(Name) when Name =:= <<"sqlite">>; Name =:= <<"parquet">> ->
 is_here(_) ->
     true.
 
-%% @doc Writes and reads the logs in each format. Checks that the reader finds the same facts as in
-%% JSON, and that the command's summary and exit status are the same as for JSON. Returns the facts
+%% @doc Writes and reads the logs in each format, and checks the facts (agree/1). Returns the facts
 %% in JSON.
 -spec agree([tuple()], [file:filename()], [string()]) -> map().
 agree(Config, Logs, Options) ->
-    Read = fun(Format) ->
-                   without_texts(inviso_format_readers:read(Format, Config, Logs, Options))
-           end,
-    Json = Read("json"),
+    agree(read(Config, Logs, Options)).
+
+%% @doc Writes and reads the logs in each format. Returns the facts of each format.
+-spec read([tuple()], [file:filename()], [string()]) -> [{string(), map()}].
+read(Config, Logs, Options) ->
+    [{F, inviso_format_readers:read(F, Config, Logs, Options)} || F <- all()].
+
+%% @doc Checks that each format has the same facts as JSON, and that the command's summary and exit
+%% status are the same as for JSON. Returns the facts in JSON.
+-spec agree([{string(), map()}]) -> map().
+agree(Read) ->
+    {value, {_, Json}, Others} =
+        lists:keytake("json", 1, [{F, without_texts(Facts)} || {F, Facts} <- Read]),
     #{events := N, lost := Lost, status := Status,
       summary := #{<<"recorded">> := N, <<"lost">> := Lost} = Summary} = Json,
-    ct:log("~p ~p", [Options, Summary]),
+    ct:log("~p", [Summary]),
     true = Status =:= case Lost of
                           0 -> 0;
                           _ -> 7
                       end,
-    lists:foldl(fun(Format, Facts) -> compare(Format, Read(Format), Facts) end,
-                Json, all() -- ["json"]),
+    lists:foldl(fun({Format, Found}, Facts) -> compare(Format, Found, Facts) end, Json, Others),
     Json.
 
 %% A fact that JSON does not have is compared with the first format that has it.

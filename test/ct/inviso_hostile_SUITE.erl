@@ -32,6 +32,8 @@ recorded(Config) ->
     {ok, #{dropped := 0}} = inviso_test_lib:call(Node, ?WORK, play, [Log, ?WORK:names()]),
     {ok, #{dropped := 0}} = inviso_test_lib:call(Node, ?WORK, play, [Small, [name]]),
     inviso_test_lib:stop_node(Node),
+    %% Common Test would print the facts if they were in Config.
+    persistent_term:put(?MODULE, inviso_formats:read(Config, [Log], [])),
     [{log, Log}, {nodes, renamed(Config, Small)} | Config].
 
 %% Makes a copy of the log for each hostile name of a node.
@@ -45,38 +47,39 @@ renamed(Config, Log) ->
          Copy
      end || {N, {Name, _}} <- lists:enumerate(?WORK:nodes())].
 
-end_per_suite(_Config) -> ok.
+end_per_suite(_Config) ->
+    persistent_term:erase(?MODULE).
+
+%% Returns what each format's reader found.
+read() ->
+    persistent_term:get(?MODULE).
 
 %% JSON has exactly the functions that were called, and the other formats have the same functions.
-formats_have_all_names(Config) ->
+formats_have_all_names(_Config) ->
     Names = ?WORK:names(),
     Functions = lists:usort([{F, F, 1} || N <- Names, F <- [?WORK:function(N)]]),
     Requests = length(Names),
     Calls = 2 * Requests,
     #{functions := Functions, timed := Functions, calls := Calls, ended := Calls,
-      requests := Requests, lost := 0} = inviso_formats:agree(Config, [?config(log, Config)], []),
+      requests := Requests, lost := 0} = inviso_formats:agree(read()),
     %% If the name of a process has a text of more than 255 bytes, the log does not have the name.
     Sorted = lists:usort([N || N <- Names, iolist_size(io_lib:format("~w", [N])) =< 255]),
     true = length(Sorted) =:= length(Names) - 3,
-    Read = [{F, Found} || {F, #{names := Found}} <- read(Config)],
+    Read = [{F, Found} || {F, #{names := Found}} <- read()],
     ct:log("names of processes: ~p", [[F || {F, _} <- Read]]),
     [] = [{F, Sorted -- Found, Found -- Sorted} || {F, Found} <- Read, Found =/= Sorted],
     true = lists:keymember("json", 1, Read).
 
 %% If Erlang's parser reads the arguments that a format has printed, the result must be the
 %% arguments of the calls.
-formats_have_all_terms(Config) ->
+formats_have_all_terms(_Config) ->
     Terms = lists:sort([[T] || N <- ?WORK:names(), Term <- [?WORK:term(N)],
                                T <- [Term, {fail, Term}]]),
-    Read = [{F, lists:sort([parsed(T) || T <- Args()])} || {F, #{args := Args}} <- read(Config)],
+    Read = [{F, lists:sort([parsed(T) || T <- Args()])} || {F, #{args := Args}} <- read()],
     ct:log("terms: ~p", [[F || {F, _} <- Read]]),
     [] = [{F, length(Found), lists:sublist(Found -- Terms, 2)} || {F, Found} <- Read,
                                                                   Found =/= Terms],
     [true = lists:keymember(F, 1, Read) || F <- ["json", "text", "etf", "perfetto", "otlp"]].
-
-read(Config) ->
-    [{F, inviso_format_readers:read(F, Config, [?config(log, Config)], [])}
-     || F <- inviso_formats:all()].
 
 %% Returns the arguments of a call. The format ctf has the whole call, {M, F, Args}; other formats
 %% have only the arguments.
