@@ -86,8 +86,9 @@ int inv_offset_reverse(struct inv_offset *to, const struct inv_offset *from);
  * INV_ENOMEM. */
 int inv_offset_build(struct inv_offset *o);
 
-/* Sets the interval at the given time. If there is no knot, the interval has
- * no bounds. */
+/* Sets *low and *high to the bounds of the offset at the given time. Without a
+ * knot, *low is -INV_OFFSET_NONE and *high is INV_OFFSET_NONE: there are no
+ * bounds. */
 void inv_offset_at(struct inv_offset *o, int64_t at, int64_t *low,
 		   int64_t *high);
 

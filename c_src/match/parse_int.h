@@ -19,9 +19,9 @@ struct inv__parser {
 	struct inv_heap *heap;
 	struct inv_err *err;
 	unsigned otp;
-	unsigned allowed; /* what an action may need (set of enum
-			   * inv_match_need), because events of this kind have
-			   * it. An action that needs more is refused */
+	unsigned allowed; /* what the match spec's events have (set of enum
+			   * inv_match_need). An action that needs anything
+			   * else is refused */
 	bool guard;	  /* true: a guard is parsed; false: a body */
 	bool wrong;	  /* an error of the match spec was found */
 	int rc; /* not 0: parsing must stop at once with this error code */

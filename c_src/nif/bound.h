@@ -44,11 +44,12 @@ struct inv_bound_call {
 };
 
 /*
- * If a filter wants a call, the end of the call is recorded, too. After each
- * INV_BOUND_BEGINS or INV_BOUND_HOLDS, call inv_bound_want with the filter's
- * result for the call. inv_bound_wanted returns this result for the process's
- * innermost open call, or false if no call is open. If an event can end this
- * call, call inv_bound_wanted before inv_bound_count, which removes the call.
+ * If a filter accepts a call of a tracee, the end of the call is recorded, too.
+ * So the filter's result is stored with each open call: use inv_bound_want after
+ * each INV_BOUND_BEGINS or INV_BOUND_HOLDS. inv_bound_wanted returns the result
+ * that is stored with the process's innermost open call, or false if no call is
+ * open. For an event that may be the end of a call, use inv_bound_wanted before
+ * inv_bound_count, because inv_bound_count removes the open call.
  */
 void inv_bound_want(struct inv_tracer *t, ERL_NIF_TERM pid, bool wanted);
 bool inv_bound_wanted(struct inv_tracer *t, ERL_NIF_TERM pid);

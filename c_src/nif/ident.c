@@ -271,8 +271,9 @@ static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
 	return true;
 }
 
-/* In kept terms: writes the definition of another node, in front of the first
- * pid, port or reference of that other node. */
+/* In kept terms: writes the definition of another node, in front of a pid, port
+ * or reference of that node, unless the last definition was of the same
+ * node. */
 static INV_COLD bool keep_node(struct inv_encoder *e, ERL_NIF_TERM term,
 			       uint64_t x)
 {

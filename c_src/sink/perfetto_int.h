@@ -200,7 +200,8 @@ struct inv_perfetto {
 	struct inv_pf_process *table;
 	struct inv_pf_process *last;
 	uint32_t n_processes;
-	uint64_t n_open; /* sum of `cap' of all processes */
+	uint64_t n_open; /* the open calls for which there is memory, in
+			    all processes */
 	/* used by perfetto_track.c */
 	struct inv_pf_node *nodes; /* nodes[i] is the node with the number i */
 	uint32_t n_nodes;

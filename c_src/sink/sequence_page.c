@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page of the format `sequence': before the data, and after them. */
+/* The constant text of the HTML page of the format `sequence': the part before
+ * the data, and the part after the data. */
 #include "sink/sequence_page.h"
 
 /* clang-format off */

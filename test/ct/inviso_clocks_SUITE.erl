@@ -134,8 +134,9 @@ a_clock_of_its_own(Config, Lib) ->
              {Low, High} = Ahead(At),
              true = L =< -Low andalso -High =< H
          end || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows],
-        %% The offset may drift by 500 ppm in each direction. Within NearNs of the middle of the
-        %% window, it drifts by less than the shortest round trip takes.
+        %% The offset may drift by 500 ppm in each direction. NearNs is 1000 shortest round trips,
+        %% so within NearNs of the window's middle the offset drifts by at most half of a shortest
+        %% round trip. Therefore the window is at most twice as wide as the shortest round trip.
         NearNs = 1000 * lists:min([Ns || {_, Ns} <- Trips]),
         Narrow = [{H - L, Smallest}
                   || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows,

@@ -61,7 +61,7 @@ init_per_testcase(Case, Config) ->
 end_per_testcase(_Case, Config) ->
     ok = file:set_cwd(?config(old, Config)).
 
-%% Tests merge/2, and merge/3 with a file.
+%% Tests merge/2, and merge/3 whose output is a file.
 merge_2(_Config) ->
     P = self(),
     trace_file("a.log", [call(P, 1), call(P, 2)]),

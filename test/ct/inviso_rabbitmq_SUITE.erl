@@ -244,8 +244,9 @@ slow_calls_are_readable(Config) ->
     match = re:run(Merged, "> \\(rabbit_[a-z_]+:[a-z_]+/[0-9]\\) call rabbit_",
                    [{capture, none}]),
     Shown = durations(Out),
-    %% Each message makes at least eight such calls that take 1 us or longer. A lost event may be a
-    %% call that is not shown.
+    %% Only calls that take 1 us or longer are shown. Each of the N messages causes at least eight
+    %% of them, and at least two must be shown. Lost events are added, because a lost event may be
+    %% the reason why a call is not shown.
     true = length(Shown) + Lost > 2 * N,
     true = Shown =:= durations(Merged),
     #{ended := Ended} = inviso_formats:agree(Config, [filename:join(maps:get(cwd, Cmd), "s.log")],

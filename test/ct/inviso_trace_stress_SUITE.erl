@@ -161,8 +161,8 @@ flags() ->
                   rand:uniform(3) =:= 1]].
 
 %% Returns [garbage_collection] if a session must not set this flag. On OTP 27 and later the VM
-%% crashes if two sessions trace the garbage collections of one process. The argument Whom contains
-%% `new' and all processes from which others inherit flags.
+%% crashes if two sessions trace the garbage collections of one process. Whom is a list of processes
+%% that get trace flags: `new', and each process that passes its flags on to other processes.
 not_wanted(Whom) ->
     [garbage_collection || inviso_defects:gc_elsewhere(Whom, [all]) =/= false].
 
