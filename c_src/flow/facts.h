@@ -18,7 +18,8 @@ enum inv_call_end {
 	INV_CALL_EXIT, /* the process exited in the call */
 };
 
-/* A call that has ended, as the event of its end shows it. */
+/* A call that has ended. The flow fills this in at the event that ends the
+ * call. */
 struct inv_call {
 	enum inv_call_end end;
 	uint64_t item;	     /* the number of the item with the call's event,

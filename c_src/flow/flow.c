@@ -723,7 +723,8 @@ static int call_event(struct inv_flow *f, const struct inv_item *it,
 	return 0;
 }
 
-/* Copies the process's name for the facts before the event changes the name. */
+/* The facts of an event have the name that the process had before the event.
+ * The event is going to change the name, so the old name is copied. */
 static void hold_name(struct inv_flow *f)
 {
 	if (f->facts.name.len)

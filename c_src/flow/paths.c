@@ -107,11 +107,11 @@ static bool is_forbidden(uint32_t c)
 }
 
 /*
- * Copies text, and replaces each forbidden character by U+FFFD. But if
- * `function' is true, noncharacters such as U+FFFE are escaped instead, so that
- * different functions have different names; the printer has already escaped all
- * other forbidden characters of a function. The copy takes at most three times
- * as many bytes as the text. Returns its length.
+ * Copies text, and replaces each forbidden character by U+FFFD. In the name of
+ * a function, the printer has already escaped all forbidden characters except
+ * noncharacters such as U+FFFE. So if `function' is true, noncharacters are
+ * escaped here, and different functions keep different names. The copy takes at
+ * most three times as many bytes as the text. Returns the length of the copy.
  */
 static size_t copy_text(char *out, const uint8_t *text, size_t len,
 			bool function)

@@ -28,7 +28,7 @@ void inv_parquet_column_release(struct inv_parquet_column *c)
 
 /* --- values --------------------------------------------------------------- */
 
-/* Makes room for the definition levels of n more rows (1, or 0 for NULL). */
+/* Makes room for n more rows. A row's definition level is 1, or 0 for NULL. */
 static int more_levels(struct inv_parquet_column *c, size_t n)
 {
 	size_t cap = c->cap_rows ? c->cap_rows * 2 : 256;

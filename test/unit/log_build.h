@@ -203,8 +203,8 @@ static inline void build_event(struct build *b, uint64_t ns, unsigned n)
 		     terms, sizeof(terms));
 }
 
-/* Adds a note that <0.88.0> has the registered name m. If a packet has only
- * such records, it is a packet of notes. */
+/* Adds a note of this kind: <0.88.0> has the registered name m. A packet that
+ * has only notes becomes a packet of notes. */
 static inline void build_note(struct build *b, uint64_t ns, uint8_t kind)
 {
 	const uint8_t terms[] = { kind, INV_T_DICT_SMALL + 0,
