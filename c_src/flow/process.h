@@ -12,11 +12,14 @@
 #include "term/cursor.h"
 
 /*
- * Facts about processes and ports from earlier events: open calls and names.
+ * A table of processes and ports, with facts from earlier events: their open
+ * calls and names.
  *
  * Memory is bounded. When the bound is reached, the table forgets processes
  * that had no event for some time.
  */
+
+/* Identifies a process or port. */
 struct inv_process_key {
 	uint64_t number;
 	uint64_t serial; /* 0 for a port */

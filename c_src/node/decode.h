@@ -59,7 +59,8 @@ int inv_decode_u64(struct inv_decode *d, uint64_t *v);
 int inv_decode_number(struct inv_decode *d, int64_t other, int64_t *v);
 int inv_decode_pid(struct inv_decode *d, erlang_pid *pid);
 
-/* Reads a binary. `*p' then points into the answer. */
+/* Reads a binary. It is not copied: *p then points into the bytes that are
+ * decoded. */
 int inv_decode_bytes(struct inv_decode *d, const uint8_t **p, size_t *len);
 
 /*

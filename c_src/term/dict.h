@@ -64,9 +64,9 @@ struct inv_dict {
 };
 
 /*
- * Replaces the contents by the definitions in [p, p + len). Returns 0,
- * INV_ENOMEM, or INV_EDAMAGED if a definition is invalid; the dictionary is
- * then empty.
+ * Replaces the contents by the definitions in [p, p + len). Returns 0. On an
+ * error the dictionary is empty; returns INV_ENOMEM, or INV_EDAMAGED if a
+ * definition is invalid.
  */
 int inv_dict_parse(struct inv_dict *d, const uint8_t *p, size_t len,
 		   struct inv_err *err);

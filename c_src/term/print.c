@@ -237,8 +237,8 @@ void inv__print_sep(const struct inv_token *tok, struct inv_buf *out)
 void inv__print_keep_order(struct inv__order *order, const struct inv_cursor *c,
 			   const struct inv_token *tok, struct inv_buf *out)
 {
-	/* The number of containers around tok. If tok is an END, the number of
-	 * containers around the closed container. */
+	/* How many containers are around tok. For an END: how many are around
+	 * the container that it closes. */
 	uint32_t depth = c->depth - inv__print_is_open(tok);
 
 	if (tok->kind == INV_TOK_END) {

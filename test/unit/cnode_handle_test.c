@@ -382,7 +382,8 @@ static void what_is_in_memory_is_written_before_waiting(void **state)
 	inviso_cnode_set_buffer(f->c, 10000);
 	receive(f, 1, 0, 1, ALL);
 	ei_x_new(&x);
-	/* No message arrives within 1 ms, so the function returns a timeout. */
+	/* No message arrives within 1 ms. The function reports the timeout as
+	 * ERL_ERROR. */
 	assert_int_equal(inviso_cnode_receive_msg(f->c, f->fd, &msg, &x, 1),
 			 ERL_ERROR);
 	read_log(f->path, &found);
