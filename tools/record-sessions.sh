@@ -14,7 +14,7 @@ suites='inviso_trace_SUITE inviso_trace_functions_SUITE
 random=inviso_trace_random_SUITE
 for suite in $suites $random; do cp "test/ct/$suite.erl" "$there"; done
 cp test/ct/inviso_sessions_*.erl test/ct/inviso_test_lib.erl \
-	"$(find src -name inviso_trace.erl)" "$there"
+	"$(find src -name inviso_trace.erl)" "$(find src -name inviso_seq_labels.erl)" "$there"
 # shellcheck disable=SC2016,SC2086  # the inner shell expands; words
 chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin sh -ec '
 	cd "$1"
