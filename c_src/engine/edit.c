@@ -119,17 +119,23 @@ ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
 					   inv_profile_of_new(what));
 }
 
-ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
-			       const ERL_NIF_TERM argv[])
+ERL_NIF_TERM inv_engine_timed(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[])
 {
-	uint32_t sessions;
+	uint32_t timed;
+	uint32_t calls;
 
-	(void)argc;
-	if (!is_tracee(env, argv[0]))
+	if (!is_tracee(env, argv[0]) ||
+	    (argc == 2 && !enif_get_uint(env, argv[1], &timed)))
 		return enif_make_badarg(env);
-	return inv_tracee_called(argv[0], &sessions) ?
-		       enif_make_uint(env, sessions) :
-		       am_unknown;
+	if (argc == 2) {
+		(void)inv_tracee_set_timed(argv[0], timed);
+		return am_ok;
+	}
+	if (!inv_tracee_timed(argv[0], &timed, &calls))
+		return am_unknown;
+	return enif_make_tuple2(env, enif_make_uint(env, timed),
+				enif_make_uint(env, calls));
 }
 
 ERL_NIF_TERM inv_engine_expected(ErlNifEnv *env, int argc,

@@ -18,10 +18,16 @@ ERL_NIF_TERM inv_engine_edit(ErlNifEnv *env, int argc,
 /* profile_of(Tracee) -> number of the tracee's profile */
 ERL_NIF_TERM inv_engine_profile_of(ErlNifEnv *env, int argc,
 				   const ERL_NIF_TERM argv[]);
-/* called(Pid) -> mask of the sessions that have, or once had, the flag `call'
- * on the process; or unknown, if the process has no entry */
-ERL_NIF_TERM inv_engine_called(ErlNifEnv *env, int argc,
-			       const ERL_NIF_TERM argv[]);
+/*
+ * timed(Pid) -> {Timed, Calls} | unknown: two masks. Timed: the sessions to
+ * which the process's times of calls are attributed. Calls: the sessions that
+ * have the flag `call' on the process. The result is unknown if the process has
+ * no entry.
+ *
+ * timed(Pid, Timed) -> ok: sets the first mask
+ */
+ERL_NIF_TERM inv_engine_timed(ErlNifEnv *env, int argc,
+			      const ERL_NIF_TERM argv[]);
 /* masks(Profile) -> {Sessions, ...}: for each flag, and for INV_FLAG_USED_UP,
  * the mask of the sessions that have it in the profile */
 ERL_NIF_TERM inv_engine_masks(ErlNifEnv *env, int argc,

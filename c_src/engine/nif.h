@@ -43,7 +43,8 @@ ERL_NIF_TERM inv_engine_session(ErlNifEnv *env, int argc,
 	{ at "session", 2, inv_engine_session, 0 }, \
 	{ at "edit", 5, inv_engine_edit, 0 }, \
 	{ at "profile_of", 1, inv_engine_profile_of, 0 }, \
-	{ at "called", 1, inv_engine_called, 0 }, \
+	{ at "timed", 1, inv_engine_timed, 0 }, \
+	{ at "timed", 2, inv_engine_timed, 0 }, \
 	{ at "masks", 1, inv_engine_masks, 0 }, \
 	{ at "tracer_of", 2, inv_engine_tracer_of, 0 }, \
 	{ at "calls", 2, inv_engine_calls, 0 }, \

@@ -156,7 +156,9 @@ static bool take_over(struct inv_tracee *t, uint64_t had, ERL_NIF_TERM id,
 	atomic_store_explicit(&t->chain_cut, false, memory_order_relaxed);
 	atomic_store_explicit(&t->profile, profile, memory_order_relaxed);
 	atomic_store_explicit(&t->expected, expected, memory_order_relaxed);
-	atomic_store_explicit(&t->called, calls(profile), memory_order_relaxed);
+	atomic_store_explicit(&t->called, calls(profile) != 0,
+			      memory_order_relaxed);
+	atomic_store_explicit(&t->timed, calls(profile), memory_order_relaxed);
 	atomic_store_explicit(&t->held, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->id, id, memory_order_release);
 	return true;
@@ -212,13 +214,29 @@ uint32_t inv_tracee_profile_of(ERL_NIF_TERM id)
 	return t ? inv_tracee_profile(t) : unknown(id);
 }
 
-bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions)
+bool inv_tracee_timed(ERL_NIF_TERM id, uint32_t *timed, uint32_t *sessions)
 {
 	const struct inv_tracee *t = inv_tracee_find(id);
 
+	if (!t)
+		return false;
+	*timed = atomic_load(&t->timed);
+	*sessions = calls(inv_tracee_profile(t));
+	return true;
+}
+
+bool inv_tracee_set_timed(ERL_NIF_TERM id, uint32_t timed)
+{
+	struct inv_tracee *t = inv_tracee_find(id);
+
 	if (t)
-		*sessions = atomic_load(&t->called);
+		atomic_store(&t->timed, timed);
 	return t;
+}
+
+void inv_tracee_time(struct inv_tracee *t)
+{
+	atomic_fetch_or(&t->timed, calls(inv_tracee_profile(t)));
 }
 
 bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to)
@@ -227,8 +245,10 @@ bool inv_tracee_change(struct inv_tracee *t, uint32_t from, uint32_t to)
 		return true;
 	if (!atomic_compare_exchange_strong(&t->profile, &from, to))
 		return false;
-	if ((calls(to) & ~calls(from)) != 0)
-		atomic_fetch_or(&t->called, calls(to));
+	/* Before its first flag `call' the process has no counter in the VM, so
+	 * the server need not read the counters. */
+	if (calls(to) != 0 && !atomic_exchange(&t->called, true))
+		inv_tracee_time(t);
 	if (calls(from) != 0 && calls(to) == 0)
 		atomic_store(&t->cut, true);
 	if (returns(from) != 0 && returns(to) == 0)
@@ -270,7 +290,7 @@ static void vacate(struct inv_tracee *t, const struct inv_edit *edit)
 
 	if (atomic_load(&t->id) == 0)
 		return;
-	atomic_fetch_and(&t->called, mask);
+	atomic_fetch_and(&t->timed, mask);
 	atomic_fetch_and(&t->expected, mask);
 	do {
 		from = inv_tracee_profile(t);

@@ -32,9 +32,16 @@ struct inv_tracee {
 	 * make no events until then.
 	 */
 	_Atomic uint32_t expected;
-	/* The sessions that have the flag `call' on the process, or once had
+	/* True if a session has the flag `call' on the process, or once had
 	 * it. */
-	_Atomic uint32_t called;
+	_Atomic bool called;
+	/*
+	 * The sessions to which the VM's counters call_time and call_memory
+	 * attribute the process: if one of these counters of the process grows,
+	 * it has grown for each of these sessions. The server changes this mask
+	 * after it has read the counters; callbacks only add sessions.
+	 */
+	_Atomic uint32_t timed;
 	/* The sessions whose tracers leave out the process's calls, or did so
 	 * when they were last asked (held.h). */
 	_Atomic uint32_t held;
@@ -105,10 +112,22 @@ uint32_t inv_tracee_profile(const struct inv_tracee *t);
 uint32_t inv_tracee_profile_of(ERL_NIF_TERM id);
 
 /*
- * Stores in *sessions the sessions that have, or once had, the flag `call' on
- * the process. Returns false if the process has no entry.
+ * inv_tracee_timed stores in *timed the sessions to which the process's times
+ * of calls are attributed, and in *calls the sessions that have the flag `call'
+ * on the process. The two masks differ until the server has read the VM's
+ * counters, and then calls inv_tracee_set_timed. Both functions return false if
+ * the process has no entry.
  */
-bool inv_tracee_called(ERL_NIF_TERM id, uint32_t *sessions);
+bool inv_tracee_timed(ERL_NIF_TERM id, uint32_t *timed, uint32_t *calls);
+bool inv_tracee_set_timed(ERL_NIF_TERM id, uint32_t timed);
+
+/*
+ * Attributes the process's times of calls also to the sessions that now have
+ * the flag `call' on the process. A callback that has changed the process's
+ * profile calls this: the process may make its next call before the server
+ * learns of the change.
+ */
+void inv_tracee_time(struct inv_tracee *t);
 
 /*
  * Changes the profile of a tracee to `to', if it is still `from'; otherwise

@@ -137,8 +137,11 @@ void inv_engine_tracer_lost(ErlNifEnv *env, uint32_t number)
 
 void inv_engine_tracer_changed(ErlNifEnv *env, ERL_NIF_TERM pid)
 {
-	const struct inv_tracee *t = inv_tracee_find(pid);
+	struct inv_tracee *t = inv_tracee_find(pid);
 
-	if (t && inv_tracee_mark(t))
+	if (!t)
+		return;
+	inv_tracee_time(t);
+	if (inv_tracee_mark(t))
 		tell(env, am_changed, pid);
 }

@@ -12,14 +12,14 @@
 -export([enabled/3, trace/5]).
 
 -export([load/0, start/0, cleaned/0, handle/1, tracer/2, session/2, edit/5,
-         profile_of/1, called/1, masks/1, tracer_of/2, vacate/2, know/1,
-         unknown/1, unknown/2, quiet/2, calls/2, changed/1, expected/1,
+         profile_of/1, timed/1, timed/2, masks/1, tracer_of/2, vacate/2,
+         know/1, unknown/1, unknown/2, quiet/2, calls/2, changed/1, expected/1,
          missed/1, lost/0, room/3, plain/4, is_plain/3, count/4, counted/3]).
 
 -nifs([enabled/3, trace/5, start/0, cleaned/0, handle/1, tracer/2, session/2,
-       edit/5, profile_of/1, called/1, masks/1, tracer_of/2, vacate/2, know/1,
-       unknown/1, unknown/2, quiet/2, calls/2, changed/1, expected/1, missed/1,
-       lost/0, room/3, plain/4, is_plain/3, count/4, counted/3]).
+       edit/5, profile_of/1, timed/1, timed/2, masks/1, tracer_of/2, vacate/2,
+       know/1, unknown/1, unknown/2, quiet/2, calls/2, changed/1, expected/1,
+       missed/1, lost/0, room/3, plain/4, is_plain/3, count/4, counted/3]).
 
 -export_type([profile/0, slot/0, sessions/0, tracee/0, tracer/0]).
 
@@ -182,11 +182,16 @@ unknown(_New) -> erlang:nif_error(not_loaded).
 -spec profile_of(tracee()) -> profile().
 profile_of(_Tracee) -> erlang:nif_error(not_loaded).
 
-%% @doc Returns the sessions whose flag `call' a process has or had. `unknown'
-%% means that the table of tracees has no row for the process: it never had a flag of
-%% a session, or it is dead and its row was given to another process.
--spec called(pid()) -> sessions() | unknown.
-called(_Pid) -> erlang:nif_error(not_loaded).
+%% @doc Returns two masks: the sessions to which the process's times of calls are
+%% attributed, and the sessions whose flag `call' the process has. `unknown' means
+%% that the table of tracees has no row for the process: it never had a flag of a
+%% session, or it is dead and its row was given to another process.
+-spec timed(pid()) -> {Timed :: sessions(), Calls :: sessions()} | unknown.
+timed(_Pid) -> erlang:nif_error(not_loaded).
+
+%% @doc Sets the sessions to which the process's times of calls are attributed.
+-spec timed(pid(), sessions()) -> ok.
+timed(_Pid, _Timed) -> erlang:nif_error(not_loaded).
 
 %% @doc Returns the contents of a profile: for each flag, the mask of the sessions
 %% that have set the flag.

@@ -4,14 +4,17 @@
 %% The VM counts while the counter of at least one session runs. A session's value
 %% is the growth of the VM's counter since the session's counter was started, plus
 %% what the session counted before the VM's counter was last removed. So a session
-%% can restart or pause its counter without effect on other sessions.
+%% can restart or pause its counter without effect on other sessions. The counters
+%% call_time and call_memory grow only by calls of processes whose times are
+%% attributed to the session ({@link inviso_engine_times}).
 -module(inviso_engine_counters).
 
--export([kinds/0, exists/1, start/2, pause/2, keep/2, is_running/1, value/3,
-         show/2]).
+-export([kinds/0, by_process/0, exists/1, start/2, pause/3, keep/3, attribute/3,
+         is_running/1, value/3, reading/2, show/2]).
 
 -export_type([kind/0, counter/0, reading/0]).
 
+-type slot() :: inviso_engine:slot().
 -type kind() :: call_count | call_time | call_memory.
 -type reading() :: non_neg_integer() | #{pid() => {integer(), integer()}}.
 %% A reading() is a value of the VM's counter. For `call_count' it is the number of
@@ -24,6 +27,11 @@
 -spec kinds() -> [kind()].
 kinds() ->
     [call_count, call_time, call_memory].
+
+%% @doc Returns the kinds of counters that count for each process.
+-spec by_process() -> [kind()].
+by_process() ->
+    [call_time, call_memory].
 
 %% The type spec of erlang:trace_info/2 is not the same in all releases.
 -dialyzer({[no_fail_call, no_match, no_return, no_unused],
@@ -50,20 +58,29 @@ release() ->
 start(Kind, Where) ->
     {true, zero(Kind), reading(Kind, Where)}.
 
-%% @doc Stops a counter. The counter keeps its value.
--spec pause(counter(), {kind(), mfa(), InVm :: boolean()}) -> counter().
-pause({true, _, _} = Counter, {Kind, MFA, InVm}) ->
-    {false, now(Counter, reading(Kind, {MFA, InVm})), zero(Kind)};
-pause(Paused, _) ->
+%% @doc Stops a counter of a session. The counter keeps its value.
+-spec pause(slot(), counter(), {kind(), mfa(), InVm :: boolean()}) -> counter().
+pause(Slot, {true, _, _} = Counter, {Kind, MFA, InVm}) ->
+    {false, now(Slot, Counter, reading(Kind, {MFA, InVm})), zero(Kind)};
+pause(_, Paused, _) ->
     Paused.
 
 %% @doc Adds the VM's count to the session's counter. Called before the VM's counter
 %% is removed.
--spec keep(counter(), {kind(), mfa()}) -> counter().
-keep({true, _, _} = Counter, {Kind, MFA}) ->
-    {true, now(Counter, reading(Kind, {MFA, true})), zero(Kind)};
-keep(Paused, _) ->
+-spec keep(slot(), counter(), {kind(), mfa()}) -> counter().
+keep(Slot, {true, _, _} = Counter, {Kind, MFA}) ->
+    {true, now(Slot, Counter, reading(Kind, {MFA, true})), zero(Kind)};
+keep(_, Paused, _) ->
     Paused.
+
+%% @doc Changes for which processes a counter grows. The counter keeps what it has
+%% counted for these processes.
+-spec attribute(counter(), inviso_engine_times:moved(), reading()) -> counter().
+attribute({true, Kept, Base}, Moved, Reading) ->
+    Until = maps:with([Pid || {Pid, true} <- Moved], Reading),
+    Pids = [Pid || {Pid, _} <- Moved],
+    {true, plus(Kept, minus(Until, Base)),
+     maps:merge(maps:without(Pids, Base), maps:with(Pids, Reading))}.
 
 %% @doc Returns true if the VM has to count for this counter. The argument is `true'
 %% for functions that are not loaded yet.
@@ -72,28 +89,36 @@ is_running({Runs, _, _}) -> Runs;
 is_running(true) -> true.
 
 %% @doc Returns the value that the session sees.
--spec value(counter(), kind(), {mfa(), InVm :: boolean()}) -> reading().
-value({false, Kept, _}, _Kind, _) -> Kept;
-value(Counter, Kind, Where) -> now(Counter, reading(Kind, Where)).
+-spec value(slot(), counter(), {kind(), mfa(), InVm :: boolean()}) -> reading().
+value(_, {false, Kept, _}, _) ->
+    Kept;
+value(Slot, Counter, {Kind, MFA, InVm}) ->
+    now(Slot, Counter, reading(Kind, {MFA, InVm})).
 
-%% @doc Returns the value in the form of `trace:info/3', with only the processes for
-%% which the fun returns true.
--spec show({kind(), fun((pid()) -> boolean())}, reading()) -> term().
-show({call_count, _}, Count) ->
+%% @doc Returns the value in the form of `trace:info/3'.
+-spec show(kind(), reading()) -> term().
+show(call_count, Count) ->
     Count;
-show({call_time, Wanted}, Reading) ->
+show(call_time, Reading) ->
     [{Pid, Count, Us div 1000000, Us rem 1000000}
-     || {Pid, {Count, Us}} <- maps:to_list(Reading), Wanted(Pid)];
-show({call_memory, Wanted}, Reading) ->
-    [{Pid, Count, Words}
-     || {Pid, {Count, Words}} <- maps:to_list(Reading), Wanted(Pid)].
+     || {Pid, {Count, Us}} <- maps:to_list(Reading)];
+show(call_memory, Reading) ->
+    [{Pid, Count, Words} || {Pid, {Count, Words}} <- maps:to_list(Reading)].
 
-now({true, Kept, Base}, Reading) ->
-    plus(Kept, minus(Reading, Base)).
+now(Slot, {true, Kept, Base}, Reading) ->
+    plus(Kept, attributed(Slot, minus(Reading, Base))).
+
+attributed(_Slot, Grown) when is_integer(Grown) ->
+    Grown;
+attributed(Slot, Grown) ->
+    maps:filter(fun(Pid, _) -> inviso_engine_times:is_attributed(Slot, Pid) end,
+                Grown).
 
 zero(call_count) -> 0;
 zero(_) -> #{}.
 
+%% @doc Returns the value of the VM's counter, or zero if the VM does not have it.
+-spec reading(kind(), {mfa(), InVm :: boolean()}) -> reading().
 reading(Kind, {_, false}) -> zero(Kind);
 reading(Kind, {MFA, true}) -> read(Kind, erlang:trace_info(MFA, Kind)).
 

@@ -3,11 +3,12 @@
 %% `trace:function/4' edit it, and requests of `trace:info/3' show it.
 -module(inviso_engine_entry).
 
--export([parse/3, edit/3, keep/4, is_global/1, counts/2, info/3,
+-export([parse/3, edit/3, keep/4, attribute/4, is_global/1, counts/2, info/3,
          source/1]).
 
 -export_type([entry/0, action/0, kind/0, meta/0]).
 
+-type slot() :: inviso_engine:slot().
 -type how() :: on | off | restart | pause.
 -type kind() :: local | meta | inviso_engine_counters:kind().
 -type action() :: {how(), global | [kind()], inviso_engine_spec:match_spec()}.
@@ -87,11 +88,11 @@ kinds(_, _, _) ->
     error.
 
 %% @doc Edits an entry as `trace:function/4' of OTP 27 does. The result depends on
-%% whether the function is exported, and on the function's state in the VM.
-%% `on_load' means functions of modules that will be loaded.
+%% whether the function is exported, and on the function's state in the VM. The slot
+%% is the session's. `on_load' means functions of modules that will be loaded.
 -spec edit(entry(), {how(), global | [kind()],
                      {inviso_engine_spec:match_spec(), meta()}},
-           {Exported :: boolean(), mfa() | on_load,
+           {Exported :: boolean(), {slot(), mfa()} | on_load,
             inviso_engine_breakpoints:state()}) -> entry().
 edit(#{call := {global, _}} = E, {off, global, _}, _) ->
     maps:remove(call, E);
@@ -126,10 +127,11 @@ count(_, _, E, on_load, _) ->
 %% An empty entry has no counters that `pause' or `restart' could change.
 count(_, How, E, _, _) when map_size(E) =:= 0, How =/= on ->
     E;
-count(Kind, pause, E, MFA, State) when is_map_key(Kind, E) ->
+count(Kind, pause, E, {Slot, MFA}, State) when is_map_key(Kind, E) ->
     E#{Kind => inviso_engine_counters:pause(
-                 maps:get(Kind, E), {Kind, MFA, is_map_key(Kind, State)})};
-count(Kind, _, E, MFA, State) ->
+                 Slot, maps:get(Kind, E),
+                 {Kind, MFA, is_map_key(Kind, State)})};
+count(Kind, _, E, {_, MFA}, State) ->
     E#{Kind => inviso_engine_counters:start(
                  Kind, {MFA, is_map_key(Kind, State)})}.
 
@@ -138,24 +140,54 @@ count(Kind, _, E, MFA, State) ->
 %% entries first.
 -spec keep(mfa(), inviso_engine_breakpoints:state(),
            inviso_engine_breakpoints:state(), Sessions) -> Sessions
-              when Sessions :: [{inviso_engine:slot(), entry()}].
+              when Sessions :: [{slot(), entry()}].
 keep(MFA, Old, New, Sessions) ->
     case [K || K <- inviso_engine_counters:kinds(), is_map_key(K, Old),
                not is_map_key(K, New)] of
         [] ->
             Sessions;
         Kinds ->
-            [{Slot, lists:foldl(fun(K, Acc) -> keep(K, MFA, Acc) end, E, Kinds)}
+            [{Slot, lists:foldl(fun(K, Acc) -> keep_one(K, MFA, Slot, Acc) end,
+                                E, Kinds)}
              || {Slot, E} <- Sessions]
     end.
 
-keep(Kind, MFA, E) ->
+keep_one(Kind, MFA, Slot, E) ->
     case E of
         #{Kind := Counter} ->
-            E#{Kind => inviso_engine_counters:keep(Counter, {Kind, MFA})};
+            E#{Kind => inviso_engine_counters:keep(Slot, Counter, {Kind, MFA})};
         _ ->
             E
     end.
+
+%% @doc Returns the entries of a function, after times of processes were attributed
+%% to other sessions. Reads the VM's counter only if it counts for such a session.
+-spec attribute(mfa(), inviso_engine_breakpoints:state(),
+                #{slot() => inviso_engine_times:moved()}, Sessions) -> Sessions
+              when Sessions :: [{slot(), entry()}].
+attribute(MFA, State, Moved, Sessions) ->
+    lists:foldl(fun(Kind, Acc) -> attribute_one(Kind, MFA, Moved, Acc) end,
+                Sessions, [K || K <- inviso_engine_counters:by_process(),
+                                is_map_key(K, State)]).
+
+attribute_one(Kind, MFA, Moved, Sessions) ->
+    Changes = fun({Slot, E}) -> is_map_key(Slot, Moved) andalso counts(Kind, E) end,
+    case lists:any(Changes, Sessions) of
+        true ->
+            Reading = inviso_engine_counters:reading(Kind, {MFA, true}),
+            [case Changes(Session) of
+                 true -> {Slot, attributed(Kind, maps:get(Slot, Moved), Reading, E)};
+                 false -> Session
+             end || {Slot, E} = Session <- Sessions];
+        false ->
+            Sessions
+    end.
+
+attributed(Kind, Moved, Reading, E) ->
+    maps:update_with(Kind, fun(Counter) ->
+                                   inviso_engine_counters:attribute(Counter, Moved,
+                                                                    Reading)
+                           end, E).
 
 %% @doc Returns true if the VM has to count for this entry.
 -spec counts(inviso_engine_counters:kind(), entry()) -> boolean().
@@ -167,8 +199,7 @@ counts(Kind, Entry) ->
 
 %% @doc Returns an item of `trace:info/3'. The entry must not be empty.
 -spec info(term(), entry(),
-           on_load | {fun((pid()) -> boolean()), mfa(),
-                      inviso_engine_breakpoints:state()}) ->
+           on_load | {slot(), mfa(), inviso_engine_breakpoints:state()}) ->
           {term(), term()} | badarg.
 info(all, E, on_load) ->
     {all, [{K, item(K, E, on_load)}
@@ -206,11 +237,10 @@ item(Kind, E, Where) ->
         #{Kind := true} ->
             true;
         #{Kind := Counter} when Kind =/= meta ->
-            {Wanted, MFA, State} = Where,
+            {Slot, MFA, State} = Where,
             inviso_engine_counters:show(
-              {Kind, Wanted},
-              inviso_engine_counters:value(Counter, Kind,
-                                           {MFA, is_map_key(Kind, State)}));
+              Kind, inviso_engine_counters:value(
+                      Slot, Counter, {Kind, MFA, is_map_key(Kind, State)}));
         _ ->
             false
     end.

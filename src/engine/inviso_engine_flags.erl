@@ -17,7 +17,7 @@
 -module(inviso_engine_flags).
 
 -export([new/0, opened/2, names/0, parse/1, for/2, change/3, change_all/3, quiet/3,
-         changed/2, flags/2, tracer/2, sessions/1, has/2, called/2, recount/2,
+         changed/2, flags/2, tracer/2, sessions/1, has/2, recount/2,
          in_vm/0, in_vm/1, forget/2, forget/3, release/2, traced_by/1,
          is_engine/1, is_any_engine/1, clean/0]).
 
@@ -401,11 +401,12 @@ set_bit(Slot, true, Sessions) -> Sessions bor ?BIT(Slot);
 set_bit(Slot, false, Sessions) -> Sessions band bnot ?BIT(Slot).
 
 %% @doc Sets the VM's flags of at most `Max' processes whose profile a callback has
-%% changed. Returns true if more processes may be waiting.
--spec changed(pos_integer(), flags()) -> {boolean(), flags()}.
+%% changed, and returns these processes. If they are `Max' processes, more may be
+%% waiting.
+-spec changed(pos_integer(), flags()) -> {[pid()], flags()}.
 changed(Max, F) ->
     Pids = inviso_engine:changed(Max),
-    {length(Pids) =:= Max, lists:foldl(fun renew/2, F, Pids)}.
+    {Pids, lists:foldl(fun renew/2, F, Pids)}.
 
 renew(Tracee, F) ->
     renew(Tracee, inviso_engine:profile_of(Tracee), F).
@@ -503,15 +504,6 @@ has(Slot, #flags{calls = Calls, returns = Returns, silent = Silent}) ->
     [Flag || {Flag, Sessions} <- [{call, Calls}, {return_to, Returns},
                                   {silent, Silent}],
              Sessions band ?BIT(Slot) =/= 0].
-
-%% @doc Returns true if a session has, or had, the flag `call' on a process. Also
-%% returns true if the process is dead and the NIF library has no entry for it.
--spec called(inviso_engine:slot(), pid()) -> boolean().
-called(Slot, Pid) ->
-    case inviso_engine:called(Pid) of
-        unknown -> not is_process_alive(Pid);
-        Sessions -> Sessions band ?BIT(Slot) =/= 0
-    end.
 
 %% @doc Must be called after flags were cleared: finds out which flags the session
 %% still has on at least one tracee, for has/2.

@@ -10,8 +10,8 @@
 %% active sessions.
 -module(inviso_engine_functions).
 
--export([new/0, look/1, look/2, set/5, enabled/3, activate/3, forget/2, info/4,
-         sessions/2]).
+-export([new/0, look/1, look/2, set/5, enabled/3, activate/3, attribute/2,
+         forget/2, info/3, sessions/2]).
 
 -export_type([functions/0]).
 
@@ -25,13 +25,13 @@
 -type state() :: inviso_engine_breakpoints:state().
 -type fa() :: inviso_engine_breakpoints:fa().
 -type version() :: binary() | none.
--type mark() :: call | return_to | silent | foreign | enabling | changing.
+-type mark() :: call | return_to | silent | foreign | enabling | changing | timing.
 %% `call', `return_to', `silent': the session has this flag on at least one
 %% process. `foreign': the session's calls go to a tracer module other than
 %% inviso's, which the VM calls directly. `enabling': a match spec of the session
 %% may set the flag `call'. `changing': a match spec of the session may change
 %% flags of a process, or report the end of a call whose beginning is not
-%% reported.
+%% reported. `timing': the session has set a counter that counts for each process.
 -type reason() :: badarg | system_limit | {not_supported, term()} |
                   {already_traced, term()}.
 
@@ -72,14 +72,17 @@ set(Slot, Spec, {How, Kinds, MS} = Asked, Meta, F0) ->
         _ -> Done
     end.
 
-%% Notes what the session's match spec may do. If the request fails, the caller
-%% drops this note.
-able(Slot, {on, _, MS}, F) ->
+%% Notes what the session's match spec may do, and whether the session counts for each
+%% process. If the request fails, the caller drops this note.
+able(_, {off, _, _}, F) ->
+    F;
+able(Slot, {_, Kinds, MS}, F) ->
     mark(Slot, [enabling || inviso_engine_spec:enables_calls(MS)]
          ++ [changing || inviso_engine_spec:changes_flags(MS)
-                             orelse inviso_engine_spec:withholds(MS)], F);
-able(_, _, F) ->
-    F.
+                             orelse inviso_engine_spec:withholds(MS)]
+         ++ [timing || Kinds =/= global,
+                       K <- inviso_engine_counters:by_process(),
+                       lists:member(K, Kinds)], F).
 
 able_now(Slot, Before, F) ->
     case is([enabling], Slot, F) =:= is([enabling], Slot, Before) of
@@ -138,7 +141,8 @@ active(Slot, #functions{modules = Modules} = F0) ->
           functions().
 activate(Slot, Has, F0) ->
     Old = marks(Slot, F0),
-    case lists:usort(Has ++ [M || M <- Old, M =:= enabling orelse M =:= changing]) of
+    case lists:usort(Has ++ [M || M <- Old,
+                                  lists:member(M, [enabling, changing, timing])]) of
         Old ->
             F0;
         New ->
@@ -150,6 +154,26 @@ activate(Slot, Has, F0) ->
                 _ -> active(Slot, F)
             end
     end.
+
+%% @doc Changes to which sessions the times of processes' calls are attributed.
+-spec attribute([inviso_engine_times:change()], functions()) -> functions().
+attribute(Changes, F) ->
+    case inviso_engine_times:of_sessions(slots([timing], F), Changes) of
+        Moved when map_size(Moved) =:= 0 -> F;
+        Moved -> attribute_all(Moved, F)
+    end.
+
+attribute_all(Moved, #functions{modules = Modules} = F) ->
+    Of = fun(M) ->
+                 fun({Name, A}, {Sessions, State}) ->
+                         {inviso_engine_entry:attribute({M, Name, A}, State,
+                                                        Moved, Sessions),
+                          State}
+                 end
+         end,
+    F#functions{modules = maps:map(fun(M, {Version, Fs}) ->
+                                           {Version, maps:map(Of(M), Fs)}
+                                   end, Modules)}.
 
 %% @doc Clears all patterns and counters of a session.
 -spec forget(slot(), functions()) -> functions().
@@ -233,7 +257,7 @@ plan({{M, Name, A} = MFA, Exported}, Slot, Action, F, {Cache, Changes}) ->
     {Sessions0, Old} = Known = found(MFA, F),
     Entry0 = entry(Slot, Sessions0),
     Rests = rests(Known),
-    case edit(Entry0, Action, {Exported, MFA, Old}) of
+    case edit(Entry0, Action, {Exported, {Slot, MFA}, Old}) of
         Entry0 when not Rests ->
             {Cache, Changes};
         Entry ->
@@ -602,12 +626,10 @@ look(_, F) ->
 %%---------------------------------------------------------------------------
 %% Information about functions.
 
-%% @doc Returns an item of `trace:info/3'. `Wanted' returns true for a process on
-%% which the session has, or had, the flag `call'.
--spec info(slot(), {mfa() | on_load, term()}, fun((pid()) -> boolean()),
-           functions()) ->
+%% @doc Returns an item of `trace:info/3'.
+-spec info(slot(), {mfa() | on_load, term()}, functions()) ->
           {atom(), term()} | badarg.
-info(Slot, {What, Item}, Wanted, F) ->
+info(Slot, {What, Item}, F) ->
     case about(What, F) of
         undefined ->
             {Item, undefined};
@@ -618,7 +640,7 @@ info(Slot, {What, Item}, Wanted, F) ->
                 E when What =:= on_load ->
                     inviso_engine_entry:info(Item, E, on_load);
                 E ->
-                    inviso_engine_entry:info(Item, E, {Wanted, What, State})
+                    inviso_engine_entry:info(Item, E, {Slot, What, State})
             end
     end.
 

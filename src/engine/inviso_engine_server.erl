@@ -177,9 +177,9 @@ took(Request, Began, #state{lost = Told} = State) ->
 %% Changes the flags of a few processes. If more processes are waiting, the server
 %% sends itself a message, so that the requests in its mailbox are handled first.
 changed(#state{flags = Flags} = State) ->
-    {More, New} = inviso_engine_flags:changed(?CHANGED, Flags),
-    _ = More andalso (self() ! {?TAG, changed, more}),
-    State#state{flags = New}.
+    {Pids, New} = inviso_engine_flags:changed(?CHANGED, Flags),
+    _ = length(Pids) =:= ?CHANGED andalso (self() ! {?TAG, changed, more}),
+    attribute(Pids, State#state{flags = New}).
 
 handle({open, Name, Tracer}, State) ->
     open_session(Name, Tracer, State);
@@ -225,7 +225,27 @@ answer({Session, Request}, State) ->
             {Answer, New} = try serve(Request, S, State)
                             catch throw:{error, _} = E -> {E, State}
                             end,
-            {Answer, calling(Request, Slot, New)}
+            {Answer, calling(Request, Slot, attribute(named(Request), New))}
+    end.
+
+%% Returns the processes whose flags a request may have changed.
+named({process, Pid, _, _}) when is_pid(Pid), node(Pid) =:= node() -> [Pid];
+named({process, Pid, _, _}) when is_pid(Pid) -> [];
+named({process, _, _, _}) -> processes();
+named({processes, Pids, _, _}) -> Pids;
+named(_) -> [].
+
+%% After flags of processes have changed, attributes the times of their calls to the
+%% sessions that now have the flag `call'. This must be done before the patterns are
+%% adapted, because that can remove counters from the VM.
+attribute(Pids, #state{functions = Functions} = State) ->
+    case inviso_engine_times:changes(Pids) of
+        [] ->
+            State;
+        Changes ->
+            New = inviso_engine_functions:attribute(Changes, Functions),
+            ok = inviso_engine_times:done(Changes),
+            State#state{functions = New}
     end.
 
 %% After a request has changed flags, adapts the patterns: a session's patterns on
@@ -323,8 +343,10 @@ forget_changed(#state{sessions = Sessions} = State)
     State;
 forget_changed(#state{flags = Flags} = State) ->
     case inviso_engine_flags:changed(?CHANGED, Flags) of
-        {true, New} -> forget_changed(State#state{flags = New});
-        {false, New} -> State#state{flags = New}
+        {Pids, New} when length(Pids) =:= ?CHANGED ->
+            forget_changed(State#state{flags = New});
+        {_, New} ->
+            State#state{flags = New}
     end.
 
 %% Clears everything that a session has set. Patterns are cleared before flags, so
@@ -376,8 +398,8 @@ forget_tracer(Tracer, Number, Slot, #state{sessions = Sessions} = State) ->
     end.
 
 forget_flags(Slot, Number, #state{flags = Flags} = State) ->
-    calling(Slot, State#state{flags = inviso_engine_flags:forget(Slot, Number,
-                                                                 Flags)}).
+    New = inviso_engine_flags:forget(Slot, Number, Flags),
+    calling(Slot, attribute(processes(), State#state{flags = New})).
 
 %%---------------------------------------------------------------------------
 %% Requests of sessions.
@@ -621,11 +643,8 @@ tracer(Slot, Tracee, #session{tracer = undefined}, State) ->
 tracer(_Slot, _Tracee, #session{tracer = Tracer}, _State) ->
     Tracer.
 
-%% Returns an item about a function. In call_time and call_memory a session sees
-%% only the processes on which the session has, or had, the flag `call'.
 function_item(What, Item, Slot, State) ->
-    Calls = fun(Pid) -> inviso_engine_flags:called(Slot, Pid) end,
-    case inviso_engine_functions:info(Slot, {What, Item}, Calls,
+    case inviso_engine_functions:info(Slot, {What, Item},
                                       State#state.functions) of
         badarg -> {error, badarg};
         Answer -> {ok, Answer}

@@ -18,6 +18,12 @@
          call_count_of_many/1,
          call_time/1,
          call_time_of_those_that_are_traced/1,
+         call_time_while_the_session_traces/1,
+         call_time_of_two_sessions/1,
+         call_time_of_processes_of_another_session/1,
+         call_time_beside_a_global_pattern/1,
+         call_time_of_children/1,
+         call_time_after_a_match_spec/1,
          counters_beside_patterns/1,
          patterns_of_code_that_comes/1,
          code_that_comes_is_traced_globally/1,
@@ -67,6 +73,12 @@ otp27() ->
      call_count_of_many,
      call_time,
      call_time_of_those_that_are_traced,
+     call_time_while_the_session_traces,
+     call_time_of_two_sessions,
+     call_time_of_processes_of_another_session,
+     call_time_beside_a_global_pattern,
+     call_time_of_children,
+     call_time_after_a_match_spec,
      counters_beside_patterns,
      patterns_of_code_that_comes,
      code_that_comes_is_traced_globally,
@@ -299,6 +311,128 @@ call_time_of_those_that_are_traced(script) ->
      Times];
 call_time_of_those_that_are_traced(Config) ->
     same(?FUNCTION_NAME, Config).
+
+%% Another session traces the calls of the same process all the time. A session's call time has only
+%% the calls that the process makes while the process has the session's flag `call'.
+call_time_while_the_session_traces(script) ->
+    Times = {b, info, [{?WORK, f, 1}, call_time]},
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, function, [{?WORK, f, 1}, true, [call_time]]},
+     {run, fs(1)},
+     {b, process, [tracee, true, [call]]},
+     Times,
+     {run, fs(2)},
+     {b, process, [tracee, false, [all]]},
+     {run, fs(4)},
+     Times,
+     {b, process, [existing, true, [call]]},
+     {run, fs(8)},
+     {b, function, [{?WORK, f, 1}, pause, [call_time]]},
+     {run, fs(16)},
+     Times,
+     {b, function, [{?WORK, f, 1}, restart, [call_time]]},
+     {run, fs(1)},
+     {b, process, [all, false, [call]]},
+     {run, fs(2)},
+     {b, process, [tracee, true, [call]]},
+     {run, fs(4)},
+     {b, process, [tracee, false, [call]]},
+     {run, fs(8)},
+     {kill, tracee},
+     Times];
+call_time_while_the_session_traces(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% Two sessions have the counter, and trace the calls of a process in turn and together.
+call_time_of_two_sessions(script) ->
+    On = fun(S) -> {S, process, [tracee, true, [call]]} end,
+    Off = fun(S) -> {S, process, [tracee, false, [call]]} end,
+    Times = [{S, info, [{?WORK, f, 1}, call_time]} || S <- [a, b]],
+    [{open, a}, {open, b},
+     {a, function, [{?WORK, '_', '_'}, true, [call_time]]},
+     {b, function, [{?WORK, f, 1}, true, [call_time]]},
+     [On(a), {run, fs(1)}, On(b), {run, fs(2)}, Off(a), {run, fs(4)}, Times],
+     [Off(b), {run, fs(8)}, On(a), {run, fs(16)}, Off(a), On(b), {run, fs(1)},
+      Times],
+     [{destroy, a}, {open, a}, Off(b), On(a), {run, fs(2)}, Off(a), Times]];
+call_time_of_two_sessions(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% A session traces the calls of no process, but other sessions do, and one of them ends.
+call_time_of_processes_of_another_session(script) ->
+    Times = {b, info, [{?WORK, f, 1}, call_time]},
+    [{open, a}, {open, b}, {process, other}, {process, another},
+     {a, process, [tracee, true, [call]]},
+     {a, process, [other, true, [call]]},
+     {a, process, [another, true, [call]]},
+     {b, process, [tracee, true, [send]]},
+     {b, function, [{?WORK, f, 1}, true, [call_time]]},
+     [{run, W, fs(1)} || W <- [tracee, other, another]],
+     Times,
+     {kill, another},
+     {destroy, a},
+     Times,
+     {b, process, [other, true, [call]]},
+     {run, other, fs(2)},
+     Times];
+call_time_of_processes_of_another_session(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% On OTP 25 and 26 the VM removes a counter from a function that is traced globally.
+call_time_beside_a_global_pattern(script) ->
+    Times = {b, info, [{?WORK, f, 1}, call_time]},
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [call]]},
+     {b, function, [{?WORK, f, 1}, true, [call_time]]},
+     {run, fs(1)},
+     {b, process, [tracee, false, [call]]},
+     {run, fs(2)},
+     {a, function, [{?WORK, f, 1}, true, [global]]},
+     Times,
+     {a, function, [{?WORK, f, 1}, false, [global]]},
+     {run, fs(4)},
+     {b, process, [tracee, true, [call]]},
+     {run, fs(8)},
+     Times];
+call_time_beside_a_global_pattern(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% Children of a process that two sessions trace get flags of both sessions, by the spawn or by the
+%% link.
+call_time_of_children(script) ->
+    [[{open, S} || S <- [a, b]],
+     {a, process, [tracee, true, [call, set_on_spawn]]},
+     {b, process, [tracee, true, [call, set_on_spawn]]},
+     {b, function, [{?WORK, f, 1}, true, [call_time]]},
+     {run, [{spawn_worker, fs(1)}]},
+     {b, process, [tracee, false, [set_on_spawn]]},
+     {b, process, [tracee, true, [set_on_link]]},
+     {run, [{spawn_worker, fs(2)}, {spawn_link, fs(4)}]},
+     {b, info, [{?WORK, f, 1}, call_time]}];
+call_time_of_children(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+%% Match specs set and clear the flag `call' of a process that another session traces. On OTP 25 and
+%% 26 the request of info/3 ensures that the engine's server has handled the cleared flag.
+call_time_after_a_match_spec(script) ->
+    [{open, a}, {open, b},
+     {a, process, [tracee, true, [call]]},
+     {b, process, [tracee, true, [send]]},
+     {b, function, [{?WORK, f, 1}, true, [call_time]]},
+     {b, function, [{?WORK, g, 2}, [{[x, '_'], [], [{enable_trace, call}]},
+                                    {[y, '_'], [], [{disable_trace, call}]}],
+                    [meta]]},
+     {run, [{call, g, [x, 1]} | fs(1)]},
+     {run, [{call, g, [y, 1]}]},
+     {b, info, [tracee, flags]},
+     {run, fs(2)},
+     {b, info, [{?WORK, f, 1}, call_time]}];
+call_time_after_a_match_spec(Config) ->
+    same(?FUNCTION_NAME, Config).
+
+fs(N) -> lists:duplicate(N, {call, f, [1]}).
 
 counters_beside_patterns(script) ->
     [{open, a},

@@ -30,6 +30,16 @@ static uint32_t change(ERL_NIF_TERM id, uint32_t clear, uint32_t set)
 	return inv_tracee_edit(id, &e);
 }
 
+static void assert_timed(ERL_NIF_TERM id, uint32_t timed, uint32_t calls)
+{
+	uint32_t is_timed;
+	uint32_t is_called;
+
+	assert_true(inv_tracee_timed(id, &is_timed, &is_called));
+	assert_int_equal(is_timed, timed);
+	assert_int_equal(is_called, calls);
+}
+
 static void an_entry_belongs_to_one_process(void **state)
 {
 	uint32_t first = change(pid(5), 0, BIT(CALL));
@@ -160,7 +170,6 @@ static void a_new_session_has_no_flags_of_an_ended_one(void **state)
 {
 	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };
 	uint32_t others = inv_tracee_edit(pid(6), &other);
-	uint32_t called;
 
 	(void)state;
 	(void)change(pid(5), 0, BIT(CALL));
@@ -173,10 +182,55 @@ static void a_new_session_has_no_flags_of_an_ended_one(void **state)
 	assert_int_equal(inv_tracee_profile_of(pid(6)), others);
 	assert_int_equal(inv_tracee_profile_of(port(7)), 0);
 	assert_int_equal(inv_tracee_expected(pid(8)), 0);
-	assert_true(inv_tracee_called(pid(5), &called));
-	assert_int_equal(called, 0);
-	assert_true(inv_tracee_called(pid(6), &called));
-	assert_int_equal(called, 8);
+	assert_timed(pid(5), 0, 0);
+	assert_timed(pid(6), 8, 8);
+}
+
+/* The first session with the flag `call' gets the process's times. Later only the
+ * server changes which sessions get them, because it must read the VM's counters
+ * first. */
+static void times_stay_attributed_until_the_server_has_read_them(void **state)
+{
+	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };
+
+	(void)state;
+	assert_false(inv_tracee_set_timed(pid(5), 4));
+	(void)change(pid(5), 0, BIT(SEND));
+	assert_timed(pid(5), 0, 0);
+	(void)change(pid(5), 0, BIT(CALL));
+	assert_timed(pid(5), 4, 4);
+	(void)inv_tracee_edit(pid(5), &other);
+	assert_timed(pid(5), 4, 12);
+	assert_true(inv_tracee_set_timed(pid(5), 12));
+	(void)change(pid(5), BIT(CALL), 0);
+	assert_timed(pid(5), 12, 8);
+}
+
+/* A process that dies takes its times with it. The next process with the entry
+ * has the times of the sessions whose flag it is born with. */
+static void a_new_process_has_times_of_its_own(void **state)
+{
+	uint32_t calls = change(pid(5), 0, BIT(CALL));
+
+	(void)state;
+	inv_tracee_born(pid(5 + PLACES), 0, 0);
+	assert_timed(pid(5 + PLACES), 0, 0);
+	inv_tracee_born(pid(5), calls, 0);
+	assert_timed(pid(5), 4, 4);
+}
+
+/* When a callback has set the flag `call', it attributes the times at once. It does
+ * not end what is attributed to other sessions. */
+static void a_callback_only_adds_sessions(void **state)
+{
+	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };
+
+	(void)state;
+	(void)change(pid(5), 0, BIT(CALL));
+	(void)change(pid(5), BIT(CALL), 0);
+	(void)inv_tracee_edit(pid(5), &other);
+	inv_tracee_time(inv_tracee_find(pid(5)));
+	assert_timed(pid(5), 12, 8);
 }
 
 static int setup(void **state)
@@ -207,6 +261,10 @@ int main(void)
 		TRACEE_TEST(a_new_session_has_no_flags_of_an_ended_one),
 		TRACEE_TEST(frames_are_dropped_when_no_session_traces_calls),
 		TRACEE_TEST(frames_are_dropped_when_no_session_has_return_to),
+		TRACEE_TEST(
+			times_stay_attributed_until_the_server_has_read_them),
+		TRACEE_TEST(a_new_process_has_times_of_its_own),
+		TRACEE_TEST(a_callback_only_adds_sessions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
