@@ -229,9 +229,13 @@ bool inv_tracee_set_timed(ERL_NIF_TERM id, uint32_t timed)
 {
 	struct inv_tracee *t = inv_tracee_find(id);
 
-	if (t)
-		atomic_store(&t->timed, timed);
-	return t;
+	if (!t)
+		return false;
+	atomic_store(&t->timed, timed);
+	/* If a callback has added a session meanwhile, the store has removed it
+	 * again. */
+	atomic_fetch_or(&t->timed, calls(atomic_load(&t->profile)));
+	return true;
 }
 
 void inv_tracee_time(struct inv_tracee *t)

@@ -115,8 +115,9 @@ uint32_t inv_tracee_profile_of(ERL_NIF_TERM id);
  * inv_tracee_timed stores in *timed the sessions to which the process's times
  * of calls are attributed, and in *calls the sessions that have the flag `call'
  * on the process. The two masks differ until the server has read the VM's
- * counters, and then calls inv_tracee_set_timed. Both functions return false if
- * the process has no entry.
+ * counters, and then calls inv_tracee_set_timed, which keeps all sessions that
+ * have the flag at that time. Both functions return false if the process has no
+ * entry.
  */
 bool inv_tracee_timed(ERL_NIF_TERM id, uint32_t *timed, uint32_t *calls);
 bool inv_tracee_set_timed(ERL_NIF_TERM id, uint32_t timed);

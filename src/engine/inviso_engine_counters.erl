@@ -77,10 +77,9 @@ keep(_, Paused, _) ->
 %% counted for these processes.
 -spec attribute(counter(), inviso_engine_times:moved(), reading()) -> counter().
 attribute({true, Kept, Base}, Moved, Reading) ->
-    Until = maps:with([Pid || {Pid, true} <- Moved], Reading),
-    Pids = [Pid || {Pid, _} <- Moved],
-    {true, plus(Kept, minus(Until, Base)),
-     maps:merge(maps:without(Pids, Base), maps:with(Pids, Reading))}.
+    Now = maps:filter(fun(Pid, _) -> is_map_key(Pid, Moved) end, Reading),
+    Until = maps:filter(fun(Pid, _) -> map_get(Pid, Moved) end, Now),
+    {true, plus(Kept, minus(Until, Base)), maps:merge(Base, Now)}.
 
 %% @doc Returns true if the VM has to count for this counter. The argument is `true'
 %% for functions that are not loaded yet.

@@ -160,7 +160,7 @@ activate(Slot, Has, F0) ->
 attribute(Changes, F) ->
     case inviso_engine_times:of_sessions(slots([timing], F), Changes) of
         Moved when map_size(Moved) =:= 0 -> F;
-        Moved -> attribute_all(Moved, F)
+        Moved -> attribute_all(Moved, look(F))
     end.
 
 attribute_all(Moved, #functions{modules = Modules} = F) ->

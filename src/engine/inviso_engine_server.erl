@@ -231,6 +231,7 @@ answer({Session, Request}, State) ->
 %% Returns the processes whose flags a request may have changed.
 named({process, Pid, _, _}) when is_pid(Pid), node(Pid) =:= node() -> [Pid];
 named({process, Pid, _, _}) when is_pid(Pid) -> [];
+named({process, New, _, _}) when New =:= new; New =:= new_processes -> [];
 named({process, _, _, _}) -> processes();
 named({processes, Pids, _, _}) -> Pids;
 named(_) -> [].

@@ -22,7 +22,7 @@
 -type slot() :: inviso_engine:slot().
 -type change() :: {pid(), From :: inviso_engine:sessions(),
                    To :: inviso_engine:sessions()}.
--type moved() :: [{pid(), Was :: boolean()}].
+-type moved() :: #{pid() => Was :: boolean()}.
 %% A moved() has the processes whose times are attributed to a session from now on
 %% (`Was' is false), or were attributed to the session until now (`Was' is true).
 
@@ -49,11 +49,11 @@ changes(Pids) ->
 of_sessions(Slots, Changes) ->
     maps:from_list([{Slot, Moved} || Slot <- Slots,
                                      Moved <- [of_session(Slot, Changes)],
-                                     Moved =/= []]).
+                                     map_size(Moved) > 0]).
 
 of_session(Slot, Changes) ->
-    [{Pid, has(Slot, From)} || {Pid, From, To} <- Changes,
-                               has(Slot, From) =/= has(Slot, To)].
+    maps:from_list([{Pid, has(Slot, From)} || {Pid, From, To} <- Changes,
+                                              has(Slot, From) =/= has(Slot, To)]).
 
 %% @doc Notes that changes are done. If a callback has changed the flags of a process
 %% meanwhile, the next call of changes/1 returns this process again.
