@@ -214,20 +214,22 @@ content(File) ->
     end.
 
 %% @doc Runs `inviso status' with the options Opts until it shows that the session of
-%% Cmd traces on the node Name. Fails if Cmd ends before.
+%% Cmd traces on the node Name. Fails if Cmd ends before. Then runs `inviso status'
+%% once more: in this time Cmd gets the node's answer that it traces. If Cmd was
+%% interrupted before this answer, it would end without a result.
 -spec until_tracing(map(), string(), cmd()) -> ok.
-until_tracing(Opts, Name, #{os_pid := OsPid} = Cmd) ->
-    Owner = list_to_binary("(os pid " ++ integer_to_list(OsPid) ++ ")"),
-    until(fun() ->
-                  ended(Cmd) andalso error({ended, wait(Cmd, 1000)}),
-                  #{status := 0, out := Out} =
-                      run(Opts, ["status", "-n", Name, "--json"]),
-                  [#{<<"sessions">> := Sessions}] = json(Out),
-                  [x || #{<<"state">> := <<"tracing">>,
-                          <<"owner">> := Text} <- Sessions,
-                        binary:match(Text, Owner) =/= nomatch] =/= []
-          end, 120000),
+until_tracing(Opts, Name, Cmd) ->
+    until(fun() -> traces(Opts, Name, Cmd) end, 120000),
+    _ = run(Opts, ["status", "-n", Name, "--json"]),
     ok.
+
+traces(Opts, Name, #{os_pid := OsPid} = Cmd) ->
+    Owner = list_to_binary("(os pid " ++ integer_to_list(OsPid) ++ ")"),
+    ended(Cmd) andalso error({ended, wait(Cmd, 1000)}),
+    #{status := 0, out := Out} = run(Opts, ["status", "-n", Name, "--json"]),
+    [#{<<"sessions">> := Sessions}] = json(Out),
+    [x || #{<<"state">> := <<"tracing">>, <<"owner">> := Text} <- Sessions,
+          binary:match(Text, Owner) =/= nomatch] =/= [].
 
 %% @doc Decodes an output with one JSON object in each line.
 -spec json(binary()) -> [map()].
