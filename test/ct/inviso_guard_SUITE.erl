@@ -574,17 +574,17 @@ no_program_starts(Config) ->
 
 %% Code lingers for a moment after a client has left. If the next client attaches in this time, the
 %% code is used again, so the loaded library is still in the directory of the earlier client. A busy
-%% machine can be too slow for this; then the test tries again for some time.
+%% machine can be too slow for this; then the test tries again for a minute, and is skipped.
 code_that_is_brought_again_stays_for_a_while(Config) ->
     #{tmp := Tmp} = Node = ?config(node, Config),
     {ok, #{guard := First, stays := false}} = attach(Node),
     gone = leave(First),
     is_clean(?config(before, Config)),
-    Reused = is_reused_in_time({Node, Tmp}, erlang:monotonic_time(millisecond) + 60000),
+    Result = reuse({Node, Tmp}, erlang:monotonic_time(millisecond) + 60000),
     is_clean(?config(before, Config)),
-    {comment, atom_to_list(Reused)}.
+    Result.
 
-is_reused_in_time({Node, Tmp} = Where, Late) ->
+reuse({Node, Tmp} = Where, Late) ->
     {ok, #{guard := Guard, stays := true}} = attach(Node),
     Left = erlang:monotonic_time(millisecond),
     gone = leave(Guard),
@@ -600,9 +600,9 @@ is_reused_in_time({Node, Tmp} = Where, Late) ->
     gone = leave(Next),
     true = Reused orelse Attached - Left >= inviso_linger:ms(true),
     case Reused of
-        true -> reused;
-        false when Attached < Late -> is_reused_in_time(Where, Late);
-        false -> too_slow
+        true -> ok;
+        false when Attached < Late -> reuse(Where, Late);
+        false -> {skip, "this machine is too slow: no client attached before the code was unloaded"}
     end.
 
 code_that_stays_is_not_used_by_another_build(Config) ->
