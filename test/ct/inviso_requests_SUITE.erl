@@ -34,7 +34,7 @@ recorded(Config) ->
     inviso_test_lib:seed(?FUNCTION_NAME),
     Nodes = start(Config, [a, b, c]),
     Logs = [record(Config, N) || N <- Nodes],
-    Programs = inviso_test_lib:soak(100, 1500),
+    Programs = inviso_test_lib:soak(100, 5000),
     Labels = lists:append([two_programs(Nodes, I) || I <- lists:seq(1, Programs)]),
     [{ok, #{dropped := 0}} = call(N, ?WORK, stop, []) || N <- Nodes],
     Truth = lists:append([call(N, ?WORK, truth, []) || N <- Nodes]),
