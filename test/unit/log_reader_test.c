@@ -503,7 +503,8 @@ int main(void)
 		cmocka_unit_test(packed_packets_are_unpacked),
 		cmocka_unit_test(losses_are_in_order_and_add_up_to_the_totals),
 		cmocka_unit_test(losses_in_several_totals_are_reported_once),
-		cmocka_unit_test(many_totals_are_not_decompressed_for_each_stream),
+		cmocka_unit_test(
+			many_totals_are_not_decompressed_for_each_stream),
 		cmocka_unit_test(a_repeated_packet_is_read_once),
 		cmocka_unit_test(events_that_two_packets_have_are_read_once),
 		cmocka_unit_test(a_log_without_an_end_is_reported),
