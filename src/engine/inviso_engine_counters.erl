@@ -26,7 +26,7 @@
 %% @doc Returns all kinds of counters, also call_memory, which OTP 25 does not have.
 -spec kinds() -> [kind()].
 kinds() ->
-    [call_count, call_time, call_memory].
+    [call_count | by_process()].
 
 %% @doc Returns the kinds of counters that count for each process.
 -spec by_process() -> [kind()].

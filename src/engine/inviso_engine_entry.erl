@@ -171,23 +171,20 @@ attribute(MFA, State, Moved, Sessions) ->
                                 is_map_key(K, State)]).
 
 attribute_one(Kind, MFA, Moved, Sessions) ->
-    Changes = fun({Slot, E}) -> is_map_key(Slot, Moved) andalso counts(Kind, E) end,
-    case lists:any(Changes, Sessions) of
-        true ->
+    case [Slot || {Slot, E} <- Sessions, is_map_key(Slot, Moved), counts(Kind, E)] of
+        [] ->
+            Sessions;
+        Slots ->
             Reading = inviso_engine_counters:reading(Kind, {MFA, true}),
-            [case Changes(Session) of
+            [case lists:member(Slot, Slots) of
                  true -> {Slot, attributed(Kind, maps:get(Slot, Moved), Reading, E)};
                  false -> Session
-             end || {Slot, E} = Session <- Sessions];
-        false ->
-            Sessions
+             end || {Slot, E} = Session <- Sessions]
     end.
 
 attributed(Kind, Moved, Reading, E) ->
-    maps:update_with(Kind, fun(Counter) ->
-                                   inviso_engine_counters:attribute(Counter, Moved,
-                                                                    Reading)
-                           end, E).
+    E#{Kind := inviso_engine_counters:attribute(maps:get(Kind, E), Moved,
+                                                Reading)}.
 
 %% @doc Returns true if the VM has to count for this entry.
 -spec counts(inviso_engine_counters:kind(), entry()) -> boolean().
