@@ -84,7 +84,7 @@ $(CT_DIR)/%.so: $(BUILD)/pic/test/nif/%.o $(call pics_of,nif) $(FLAGS_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(link) -shared -lgmp -lm
 
-.PHONY: unit-programs stress-programs fuzz-programs ct-beams check sanitize soak bench bench-real fuzz matrix cover
+.PHONY: unit-programs stress-programs fuzz-programs ct-beams check slow sanitize soak bench bench-real fuzz matrix cover
 unit-programs: $(UNIT_TESTS)
 stress-programs: $(STRESS_TESTS)
 fuzz-programs: $(FUZZ_REPLAYS)
@@ -94,6 +94,11 @@ check:				## install what is missing, build, run the tests; last line: N passed,
 	@tools/deps.sh check
 	@$(MAKE) -k all ct-beams || :
 	@test/run
+
+slow:				## run the long tests that `make check` leaves out, once
+	@tools/deps.sh check
+	@$(MAKE) -k all ct-beams || :
+	@test/run slow
 
 sanitize:			## run unit tests, fuzz inputs and suites under ASan and UBSan, stress programs under TSan
 	@tools/deps.sh check

@@ -89,6 +89,7 @@ cp test/soak "$dir/soak/test"
 # shellcheck disable=SC2016  # $ is for the job
 printf '#!/bin/sh\n[ "$1" != --can-isolate ] || exit 0\nkill -9 $$\n' >"$dir/soak/test/job"
 chmod +x "$dir/soak/test/job"
+: >"$dir/soak/test/slow.list"
 echo 'unit lost' >"$dir/soak/test/soak.list"
 TIME=5 SEED=1 JOBS=1 "$dir/soak/test/soak" >"$dir/out" 2>&1
 tail -n 1 "$dir/out" | grep -q '^0 passed, [1-9][0-9]* failed$'
@@ -245,6 +246,16 @@ counted ct nodes_SUITE '2 2 0' 'a case fails if its node dies and the case did n
 counted ct crash_SUITE '1 1 0' 'a node that crashes when no case needs it is a failure'
 counted ct good_SUITE '0 1 0' 'a suite that does not exist is a failure'
 counted ct ends_SUITE:nothing '0 1 0' 'a case that does not exist is a failure'
+
+# test/slow.list names two of the four cases.
+echo 'ct nodes_SUITE:killed,died' >"$tree/test/slow.list"
+: >"$dir/logs/results"
+INVISO_WITHOUT_SLOW=1
+export INVISO_WITHOUT_SLOW
+counted ct nodes_SUITE '1 1 0' 'the long cases of a suite can be left out'
+counted ct nodes_SUITE:1of1 '1 1 0' 'the long cases of a part of a suite can be left out'
+counted ct nodes_SUITE:killed '1 0 0' 'a long case that is named runs'
+unset INVISO_WITHOUT_SLOW
 
 # The VM crashes after the last case.
 printf '#!/bin/sh\necho ct-counts 2 0 0\nkill -SEGV $$\n' >"$tree/bin/erl"
