@@ -115,6 +115,45 @@ grep -q '^flaky: passed the second time: unit:pauses$' "$dir/out" &&
 	[ "$(tail -n 1 "$dir/out")" = '1 passed, 0 failed' ]
 point $? 'a test of soak can run a second time'
 
+# --- long tests -----------------------------------------------------------------
+
+# In this tree test/slow.list names a case, a script and a program. The job writes
+# what it was asked to do.
+mkdir -p "$dir/run/test/ct" "$dir/run/test/cli" "$dir/run/test/stress" "$dir/run/build/test-logs"
+cp test/run "$dir/run/test"
+cat >"$dir/run/test/job" <<'END'
+#!/bin/sh
+[ "$1" != --can-isolate ] || exit 0
+echo "$1 $2${INVISO_WITHOUT_SLOW:+ without}" >>asked
+echo "$1 $2 1 0 0 0 0" >>"$LOGS/results"
+END
+chmod +x "$dir/run/test/job"
+for name in test/cli/long.sh test/cli/short.sh test/ct/select_SUITE.erl test/ct/first.list \
+	test/ct/once.list test/stress/kill.c test/stress/ring.c; do
+	: >"$dir/run/$name"
+done
+chmod +x "$dir"/run/test/cli/*.sh
+printf '%s\n' '# long' 'ct select_SUITE:large' 'cli long' 'stress kill' >"$dir/run/test/slow.list"
+
+asked() { # SELECTION EXPECTED WHAT: which jobs test/run starts
+	rm -f "$dir/run/asked"
+	# shellcheck disable=SC2086  # words
+	INVISO_MATRIX=${matrix:-} INVISO_NO_BUILD=1 "$dir/run/test/run" $1 >"$dir/out" 2>&1
+	got=$(sort "$dir/run/asked" | tr '\n' ';')
+	[ "$got" = "$2" ] || echo "# asked: $got"
+	[ "$got" = "$2" ]
+	point $? "$3"
+}
+asked 'cli stress' 'cli short;stress ring;' 'a whole group has no long tests'
+asked cli:long 'cli long;' 'a long test that is named runs'
+if command -v erl >/dev/null; then
+	asked ct 'ct select_SUITE without;' 'all suites run without their long cases'
+	asked ct:select 'ct select_SUITE;' 'a suite that is named runs with its long cases'
+	matrix=newest asked ct 'ct select_SUITE;' 'on other releases suites run with their long cases'
+fi
+asked slow 'cli long;ct select_SUITE:large;stress kill;' 'the group of long tests has all of them'
+asked slow:select 'ct select_SUITE:large;' 'one of them can be named'
+
 # --- a second run -------------------------------------------------------------
 
 # Each of these tests fails in the first run, and would pass in a second run.
