@@ -151,7 +151,7 @@ a_plan_counts_what_matches(Config) ->
         {ok, _, #{processes := Some}} = plan(["procs"]),
         true = Some > 20 andalso Some =< length(processes()),
         clean(),
-        %% The plan has the number of functions for which the VM will set a
+        %% The plan gives the number of functions for which the VM will set a
         %% pattern.
         _ = [M:module_info() || M <- [ets, erlang, gen_server]],
         {ok, Plan, #{functions := All}} = plan(["'_'"]),
@@ -222,8 +222,8 @@ modules_that_are_not_loaded_are_loaded(Config) ->
         ok
     end).
 
-%% A spec may have the action {return_trace} without {exception_trace}. The action `return' of the
-%% command never makes this combination.
+%% A spec may have the action {return_trace} without {exception_trace}. A note then tells the user
+%% that exceptions are not recorded. The command's action `return' sets both, so it needs no note.
 hidden_exceptions_are_noted(Config) ->
     on(Config, fun() ->
         Raw = fun(Actions) ->
@@ -535,9 +535,9 @@ messages_of_the_distribution_are_left_out(Config) ->
                    flags_of(Tracing, P) =/= []],
         [_ | _] = flags_of(Tracing, whereis(code_server)),
         ?P:disarm(Tracing),
-        %% If the user names a system process, such as rex, its messages are
-        %% traced. Calls of system processes are always traced, because tracing
-        %% calls causes no further messages.
+        %% Messages of a system process, such as rex, are traced only if the
+        %% user names the process. Calls of system processes are always traced,
+        %% because tracing calls causes no further messages.
         Tracing1 = arm(["send"], ["rex"]),
         [send] = flags_of(Tracing1, whereis(rex)),
         ?P:disarm(Tracing1),
@@ -619,9 +619,10 @@ counters_count(Config) ->
         clean()
     end).
 
-%% Two sessions trace the same function, each with a match spec of 20 clauses. The guards of these
-%% clauses may fail. So the engine would need one clause for each pair of a clause of the first
-%% session and a clause of the second session, which is more than the engine's limit.
+%% Two sessions trace the same function, each with a match spec of 20 clauses. The engine sets one
+%% match spec for both sessions. This match spec needs a clause for each pair of a clause of the
+%% first session and a clause of the second, because any guard may fail. The engine refuses so many
+%% clauses.
 what_the_engine_cannot_do_is_refused(Config) ->
     on(Config, fun() ->
         Spec = fun(From, To) ->
@@ -947,8 +948,8 @@ defects_of_the_vm_are_reported(Config) ->
                      {late_receive, ["receive"], [], "come late"},
                      {link_inherits_not, ["procs"], [linked], "set_on_link"}],
                 Expected <- [inviso_defects:affected(Defect)]],
-        %% If --procs names processes there is no warning, because the risk is
-        %% small then.
+        %% If --procs names processes, there is no warning of the defect with
+        %% dirty schedulers: the risk is small if few processes are traced.
         {ok, _, #{notes := Few}} = plan(["procs"], ["init"]),
         nomatch = string:find(lists:append([binary_to_list(N) || N <- Few]),
                               "dirty scheduler"),

@@ -186,7 +186,7 @@ a_release_traced_from_its_first_application(Config) ->
     {ok, _} = call(N, inviso, stop_all, []),
     ok = call(N, application, stop, [inviso]),
     inviso_test_lib:stop_node(N),
-    %% With {repeat, 0} in the file, the next start is not traced.
+    %% With {repeat, 0} in the file, the next start of the node is not traced.
     N2 = boot(Config, "second", [{inviso_autostart_conf, Conf}]),
     undefined = call(N2, erlang, whereis, [inviso_rt]),
     {ok, [{repeat, 0} | _]} = file:consult(Conf),
@@ -403,7 +403,7 @@ what_is_no_configuration(Config) ->
     ok = file:delete(Conf),
     {error, {Conf, enoent}} = call(N, inviso_autostart_conf, read, [Conf]),
     true = call(N, inviso_autostart, autostart, [[]]),
-    %% A term that cannot be read back as text, such as a pid, is refused.
+    %% A term whose text cannot be read back, such as a pid, is refused.
     {error, {Conf, {not_writable_as_text, _}}} =
         call(N, inviso_autostart_conf, write, [Conf, [{tag, #{a => self()}}]]),
     false = filelib:is_file(Conf),

@@ -6,8 +6,8 @@
 
 -define(LIB, inviso_trace_lib).
 
-%% @doc Opens a page in the browser, and returns the document that the browser made of it. Fails if
-%% a script of the page reports an error.
+%% @doc Opens a page in the browser. Returns the page's DOM as HTML, after the scripts have run.
+%% Fails if a script of the page reports an error.
 -spec dom([tuple()], file:filename(), string()) -> binary().
 dom(Config, Chromium, Page) ->
     Command = "exec \"$0\" --headless --no-sandbox --disable-gpu --dump-dom "

@@ -102,8 +102,8 @@ random_trees(Config) ->
     same_in_text(Config, Node, Log, Ended),
     same_in_terms(Config, Node, Log, Ended).
 
-%% Checks recorded calls against the trees that describe them. Each call in Calls must have the time
-%% at which it began, `start'.
+%% Checks recorded calls against the trees that describe them. Each call in Calls must contain
+%% `start', the time at which the call began.
 check_trees(Trees, Calls) ->
     Ended = maps:from_list([{id(E), E} || E <- Calls]),
     Begun = maps:map(fun(_, E) -> unix_ns(maps:get(<<"start">>, E)) end, Ended),
@@ -133,8 +133,8 @@ id(#{<<"args">> := [<<"{", Tree/binary>>]}) ->
     {Id, _} = string:to_integer(Tree),
     Id.
 
-%% Checks the call of a tree and the calls inside it. Returns true if the process continues after
-%% the call.
+%% Checks the call that the tree describes, and the calls inside this call. Returns true if the
+%% process continues after the call.
 check({Function, {Id, Children, End}}, Depth, Begun, Ended) ->
     case alive(Children, Depth + 1, Begun, Ended) andalso
         tail(End, Depth + 1, Begun, Ended) of
@@ -209,7 +209,7 @@ same_in_text(Config, Node, Log, Ended) ->
      || {I, #{<<"duration_ns">> := Ns}} <- maps:to_list(Ended)],
     ok.
 
-%% The format etf has the same calls as JSON, with the same numbers.
+%% The format etf contains the same calls as JSON, with the same numbers.
 same_in_terms(Config, Node, Log, Ended) ->
     File = Log ++ ".etf",
     #{status := 0} = merge(Config, Node, ["-f", "etf", "--min-duration", "0us",
@@ -537,8 +537,8 @@ names_of_spawned_processes(Config) ->
           <<"lists:last/1">>, <<"lists:max/1">>] -- Names.
 
 %% If a process was started before the trace, its label or the function that it runs is shown as its
-%% name. A live trace shows this name only some time after the first event; a recording shows it in
-%% all events.
+%% name. In a live trace, the first events may be shown without this name. In a recording, all
+%% events are shown with the name.
 names_of_unregistered_processes(Config) ->
     Node = a_node(Config),
     _ = ?NODE:call(Node, erlang, spawn, [?WORK, clerk, []]),

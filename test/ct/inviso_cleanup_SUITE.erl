@@ -28,7 +28,8 @@
 -define(LIB, inviso_command_lib).
 -define(NODE, inviso_stock_node).
 
-%% A node cleans up when it has not heard from its client for 10 s. These two times are longer,
+%% How long the tests wait until the node is clean: DEAD_MAN_MS if the client does not end properly,
+%% because the node then cleans up after 10 s; SOON_MS otherwise. Both are much longer than needed,
 %% because machines may be slow.
 -define(DEAD_MAN_MS, 120000).
 -define(SOON_MS, 90000).
@@ -754,7 +755,7 @@ many_processes(Config) ->
     [] = ?LIB:until_same(Left, ?SOON_MS).
 
 %% Returns true if the difference is only a warning that a request took long. On a slow machine this
-%% is no mistake.
+%% warning is no error.
 warns_of_time({said, _, New}) ->
     nomatch =/= binary:match(New, <<"a request took">>);
 warns_of_time(_) ->

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% `inviso record' asks its nodes for the time, so `inviso merge' can compare their
-%% clocks although no message connects them.
+%% clocks even if the nodes send each other no messages.
 -module(inviso_clocks_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -98,8 +98,8 @@ nodes_without_messages(Config) ->
 
 %% Two nodes exchange messages. With libfaketime, the clock of one node is two hours ahead and runs
 %% 100 ppm too fast. Merge reports an interval of the clocks' offset for each window of time. The
-%% true offset must be in each interval. If 50 messages each way are near the middle of a window,
-%% the interval of this window must be at most twice as wide as the smallest round trip is long. No
+%% true offset must be in each interval. If at least 50 round trips are near the middle of a window,
+%% the interval of this window must be at most twice as wide as the shortest of them is long. No
 %% event may be earlier than its cause.
 a_clock_of_its_own(Config) ->
     case filelib:wildcard("/usr/lib/*/faketime/libfaketimeMT.so.1") of
@@ -134,9 +134,10 @@ a_clock_of_its_own(Config, Lib) ->
              {Low, High} = Ahead(At),
              true = L =< -Low andalso -High =< H
          end || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows],
-        %% The offset may drift by 500 ppm in each direction. NearNs is 1000 shortest round trips,
-        %% so within NearNs of the window's middle the offset drifts by at most half of a shortest
-        %% round trip. Therefore the window is at most twice as wide as the shortest round trip.
+        %% The offset may drift by 500 ppm in each direction. NearNs is 1000 times the shortest
+        %% round trip. So within NearNs of a window's middle, the offset drifts by at most half the
+        %% shortest round trip. Therefore the window's interval is at most twice as wide as the
+        %% shortest round trip is long.
         NearNs = 1000 * lists:min([Ns || {_, Ns} <- Trips]),
         Narrow = [{H - L, Smallest}
                   || #{<<"at">> := At, <<"low_ns">> := L, <<"high_ns">> := H} <- Windows,
@@ -204,10 +205,10 @@ began() ->
     erlang:convert_time_unit(erlang:system_info(start_time) + erlang:time_offset(),
                              native, nanosecond).
 
-%% Returns the least and the greatest possible offset of the fast clock at the time At of this
-%% clock, in ns. Start and Began are times of the fast clock: libfaketime set the clock ahead after
-%% Start and before Began. On a busy machine Start and Began are a second apart, because a shell
-%% starts before the VM.
+%% Returns the least and the greatest possible offset of the fast clock, in ns, when this clock
+%% shows the time At. Start and Began are times of the fast clock, too: libfaketime set the clock
+%% ahead after Start and before Began. On a busy machine Start and Began can be a second apart,
+%% because a shell starts before the VM.
 ahead(Start, Began, At) ->
     Drift = fun(Ns) -> Ns * 100 div 1000100 end,
     {?HOURS + Drift(At - Began), ?HOURS + Drift(At - Start)}.

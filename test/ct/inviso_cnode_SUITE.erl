@@ -40,7 +40,8 @@ tool() ->
 distribution_through_a_relay(Config) ->
     relayed(Config, {0, 0}).
 
-%% The same test, but the program cnode_server receives messages with the functions of ei.
+%% The same test, but cnode_server receives messages with a function of ei instead of one of
+%% inviso_cnode.
 a_loop_of_its_own(Config) ->
     relayed(Config, {0, 1}).
 
@@ -72,7 +73,7 @@ relayed(Config, How) ->
         [serial(E) || E <- Events, c =:= node_of(E, World),
                       kind(E) =/= 'receive'].
 
-%% When the C node has received a message without a token, it has no token.
+%% After the C node has received a message without a token, it sends messages without a token.
 without_token(Config) ->
     World = #{c := C} = start(Config, {0, 0}),
     {relayed, one} =
@@ -344,8 +345,8 @@ messages(Events) ->
     {N, N} = {map_size(Sent), length(Received)},
     [{maps:get(Key(E), Sent), E} || E <- Received].
 
-%% The merge has found a cause for each event, except for the first one of each
-%% request.
+%% Checks that the merge knows the cause of each event for certain, and that the cause of a receive
+%% event is the send event with the same serial.
 certain(Events) ->
     [] = [E || #{<<"orphan">> := _} = E <- Events],
     [] = [E || #{<<"certain">> := false} = E <- Events],

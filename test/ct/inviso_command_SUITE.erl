@@ -99,9 +99,10 @@ calls_with_returns(Config) ->
     10 = length(Events),
     [<<"call">>, <<"return_from">>] = tags(Events).
 
-%% Processes without a registered name are shown with their names from their first event on. The
-%% command asks the node for the names only after these events. The first events of the processes
-%% are spread over a second, so that the command has to ask several times.
+%% A process without a registered name is shown with its name from its first event on. The command
+%% asks the node for the name only after this event, and shows the event when it has the name. The
+%% first events of the processes are spread over a second, so that the command has to ask several
+%% times.
 names_at_once(Config) ->
     Node = a_node(Config),
     ok = ?NODE:eval(Node,
@@ -113,7 +114,8 @@ names_at_once(Config) ->
                     "  || N <- lists:seq(1, 50)], ok."),
     all_named(Config, Node, 5).
 
-%% On a busy machine, a name may arrive too late. Then the test tries again.
+%% The command waits for a name only a short time. On a busy machine a name may arrive too late;
+%% then the test tries again.
 all_named(Config, Node, Tries) ->
     {Events, _} = events(Config, Node, ["--events", "100", "lists:sum/1"]),
     100 = length(Events),
@@ -379,7 +381,7 @@ no_node_answers(Config) ->
                         "2s", "lists:seq/2"]),
     says(Err, [maps:get(name, Node)]).
 
-%% --timeout also limits the survey.
+%% --timeout also limits the time of the survey.
 slow_survey(Config) ->
     Node = a_node(Config),
     ok = ?NODE:call(Node, sys, suspend, [rex]),
@@ -614,8 +616,8 @@ all_nodes(Config) ->
     ok = ?LIB:signal(Cmd, "INT"),
     #{status := 0} = ?LIB:wait(Cmd, 100000).
 
-%% The command is a hidden node: nodes() of a traced node does not contain it,
-%% and connections between nodes stay.
+%% The command is a hidden node: nodes() of a traced node does not contain it, and the traced nodes
+%% stay connected with each other.
 stays_hidden(Config) ->
     Cookie = "hidden" ++ os:getpid(),
     [A, B] = [a_node(Config, #{cookie => Cookie}) || _ <- [1, 2]],
@@ -692,7 +694,7 @@ mounted(Config, Node, Dir) ->
      end || {Opts, Words} <- [{"ro", ["read.only"]}, {"noexec", ["noexec"]},
                               {"size=64k", ["space|full"]}]].
 
-%% With --quiet, the command still prints errors, and counts that the user has requested.
+%% With --quiet, the command still prints errors, and the counts for which the user has asked.
 quiet(Config) ->
     Node = a_node(Config),
     #{status := 0, out := Counts, err := <<>>} =
@@ -729,7 +731,7 @@ status_for_people(Config) ->
     #{status := 0, out := After} = run(Config, Node, ["status"]),
     says(After, ["no sessions"]).
 
-%% If standard output is a full disk, or closed, the command says so.
+%% If standard output is closed, or a file on a full disk, the command says so.
 output_is_lost(Config) ->
     Node = a_node(Config),
     [begin
@@ -776,8 +778,9 @@ long_terms(Config) ->
     true = Cut("10k").
 
 %% Terms of 1 MiB and binaries of 16 MiB are recorded whole in a live trace. Before the trace, the
-%% command says how much memory their slots take. If --buffer is too small for them, the command
-%% refuses it, and says which --max-term fits. A dry run does the same.
+%% command says how much memory the slots for large terms need. If --buffer is too small for the
+%% slots, the command refuses --buffer, and says which --max-term fits. With --dry-run, the command
+%% says the same.
 large_terms(Config) ->
     Node = a_node(Config),
     _ = ?NODE:run(Node, "register(large, self()), B = binary:copy(<<$x>>, 16 bsl 20),"
@@ -803,8 +806,8 @@ large_terms(Config) ->
     #{status := 0, err := Dry} = Trace(["--dry-run"]),
     says(Dry, ["of memory: a ring of "]).
 
-%% A filter can select exits. The VM itself cannot, because it has match specs only for calls and
-%% messages.
+%% A filter can select exits by their reason. A match spec cannot, because the VM has match specs
+%% only for calls and messages.
 filter_of_exits(Config) ->
     Node = dying_processes(Config),
     {Events, Facts} = events(Config, Node,
@@ -815,14 +818,14 @@ filter_of_exits(Config) ->
     #{<<"filtered">> := Filtered, <<"undecided">> := 0, <<"recorded">> := N} =
         Facts,
     true = Filtered > N,
-    %% Between the exits there are spawns. The filter leaves these out.
+    %% There are events of spawns between the exits. The filter leaves out the spawns.
     #{status := 0, out := Out} =
         trace(Config, Node, ["--events", "4", "--filter",
                              "[{[_,exit,_],[{is_seq_trace}],[]}]", "procs"]),
     says(Out, [" exit {dead,", " left out by the filter",
                " recorded that it could not decide"]).
 
-%% The filter leaves out the same events as `inviso merge --filter', and `inviso
+%% A filter of `inviso record' leaves out the same events as `inviso merge --filter', and `inviso
 %% status' shows the filter.
 filter_of_a_recording(Config) ->
     Node = dying_processes(Config),

@@ -77,13 +77,13 @@ name(Config) -> maps:get(name, ?config(node, Config)).
 -spec file([tuple()], string()) -> file:filename().
 file(Config, Name) -> filename:join(?config(dir, Config), Name).
 
-%% @doc Checks that the text has all these words.
+%% @doc Checks that the text contains all these words.
 -spec has(unicode:chardata(), [unicode:chardata()]) -> ok.
 has(Text, Words) ->
     [] = [{W, Text} || W <- Words, string:find(Text, W) =:= nomatch],
     ok.
 
-%% @doc Checks that the text has none of these words.
+%% @doc Checks that the text contains none of these words.
 -spec has_not(unicode:chardata(), [unicode:chardata()]) -> ok.
 has_not(Text, Words) ->
     [] = [{W, Text} || W <- Words, string:find(Text, W) =/= nomatch],

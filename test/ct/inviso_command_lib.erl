@@ -215,8 +215,8 @@ content(File) ->
 
 %% @doc Runs `inviso status' with the options Opts until it shows that the session of
 %% Cmd traces on the node Name. Fails if Cmd ends before. Then runs `inviso status'
-%% once more: in this time Cmd gets the node's answer that it traces. If Cmd was
-%% interrupted before this answer, it would end without a result.
+%% once more, so that Cmd has time to receive the node's answer that tracing has begun.
+%% Without this answer, Cmd would end without a result when it is interrupted.
 -spec until_tracing(map(), string(), cmd()) -> ok.
 until_tracing(Opts, Name, Cmd) ->
     until(fun() -> traces(Opts, Name, Cmd) end, 120000),

@@ -947,8 +947,8 @@ overload_init_and_remove(Config) ->
     {ok, _} = inviso(N1, stop_tracing, []),
     {ok, [{Node1, ok}]} = inviso(N1, change_options, [[{dependency, 1}]]),
     [Begin1, Check] = told(N1),
-    %% A message to the process that runs Init, Remove and the check is passed
-    %% to the check.
+    %% One process runs Init, Remove and the check. It passes each message that
+    %% it receives to the check.
     {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
     _ = call(N1, erlang, send, [caller(N1), hello]),
     wait_until(fun() -> told(N1) =:= [Begin1, Check, Check] end),
@@ -1025,8 +1025,8 @@ overload_checks_that_are_there(Config) ->
 
 %% Suspends the process of the runtime component with sys:suspend/1, until a check is due, and sends
 %% it 1500 messages. The check must find the messages and suspend tracing. Newer releases stop the
-%% timers of a suspended process, so the check may come too late. Then tries again, at most Times
-%% times.
+%% timers of a suspended process, so the check may come too late. In this case, flood/3 tries again,
+%% at most Times times.
 flood(_N, _Rt, 0) ->
     ct:fail(not_suspended);
 flood(N, Rt, Times) ->

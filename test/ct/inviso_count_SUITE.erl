@@ -196,8 +196,8 @@ values_of_each_type(Config) ->
     [] = [{K, maps:get(K, Final, none)}
           || K <- Keys, not is_map_key(K, Final)
                  orelse maps:get(<<"count">>, maps:get(K, Final)) =/= 2],
-    %% Of the five cut values, two have the same key: an integer and a tuple of which nothing is
-    %% left.
+    %% Two of the five cut values have the same key, `...': nothing is left of the integer and the
+    %% tuple.
     [_, _, _, _] = Rest = maps:to_list(maps:without(Keys, Final)),
     _ = [contains(K, <<"...">>) || {K, _} <- Rest],
     5 = lists:sum([N || {_, #{<<"count">> := N}} <- Rest]),
@@ -325,7 +325,7 @@ keys_beyond_the_bound(Config) ->
     Calls = Keyed + Others,
     [Others] = [C || #{<<"kind">> := <<"others">>, <<"count">> := C} <- Objects].
 
-%% The counts equal those from a recording of the same events.
+%% The counts of functions and messages equal those from a recording of the same events.
 like_a_recording(Config) ->
     Dir = filename:join(?config(priv_dir, Config), "recording"),
     Specs = [work("f/1"), work("down/1"), "send(_, {ping, _})"],
@@ -355,8 +355,8 @@ recorded_key(#{<<"tag">> := Tag}) ->
 %%---------------------------------------------------------------------------
 %% Output
 
-%% The first results come after the first period that passes on the node. Results before the end are
-%% marked as not final, and the last results as final.
+%% The command prints the first results after the node has counted for one period. Results before
+%% the end are marked as not final, and the last results as final.
 every(Config) ->
     Cmd = begun([one(Config)], ["--every", "100ms", work("f/1")], Config),
     _ = call(one(Config), ?WORK, calls, [2, 50]),
@@ -398,7 +398,7 @@ every_for_people(Config) ->
 out_has(Cmd, Text) ->
     re:run(inviso_command_lib:out(Cmd), Text, [{capture, none}]) =:= match.
 
-%% The log has the counts, and `inviso merge' shows them.
+%% The log contains the counts, and `inviso merge' shows them.
 a_log(Config) ->
     Log = filename:join(?config(priv_dir, Config), "counts.log"),
     Cmd = begun([one(Config)], ["-o", Log, work("f/1")], Config),

@@ -8,8 +8,9 @@
 
 -type event() :: #{binary() => binary() | integer()}.
 
-%% @doc Returns the events, and the number of lost events that babeltrace2 reports. An event has its
-%% fields, its class and its time. The text that babeltrace2 prints is written to File.
+%% @doc Returns the events, and the number of lost events that babeltrace2 reports. The map of an
+%% event contains its fields, its class and its time. The text that babeltrace2 prints is written to
+%% File.
 -spec read(file:filename(), file:filename()) -> {[event()], non_neg_integer()} | {skip, string()}.
 read(Dir, File) ->
     case os:find_executable("babeltrace2") of

@@ -581,7 +581,7 @@ a_relay_to_a_node(Config) ->
                 || I <- [1, 2, 3]],
     wait_until(fun() -> told(N1) =:= Expected end),
     %% The runtime component on Node1 now writes a log, so it does not handle relayed events. When
-    %% it has a handler again, the handler gets them.
+    %% it has a handler again, the handler gets relayed events again.
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
     {ok, _} = inviso(N1, init_tracing, [[Node1], {file, "a.log"}]),
     {ok, _} = inviso(N1, stop_tracing, [[Node1]]),
@@ -1100,7 +1100,7 @@ events(Config) ->
     Sub = ?config(subscriber, Config),
     [E || {inviso_event, _, _, E} <- ?CONTROL:told(N1, Sub)].
 
-%% Returns the event counts that a node reported last. Checks that they add up.
+%% Returns the numbers of events that a node reported last. Checks that they add up.
 counts(Node, Config) ->
     #{produced := P, delivered := D, dropped := L, waiting := W, lost := Lost}
         = Counts = lists:last([C || {trace_counts, N, C} <- events(Config),

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Elixir's syntax, which is the default for nodes that run Elixir: live, and from
-%% logs. Elixir parses what was printed.
+%% Output in Elixir's syntax, which is the default for nodes that run Elixir: live,
+%% and from logs. Elixir parses the output.
 -module(inviso_elixir_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
