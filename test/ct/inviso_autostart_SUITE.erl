@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Tests autostart on nodes that boot with it, and the API of inviso_rt for the
-%% local node, which trace cases of an autostart call.
+%% Tests autostart on nodes that boot with it, and the functions of inviso_rt for
+%% the local node. Trace cases that autostart runs call these functions.
 -module(inviso_autostart_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -220,8 +220,8 @@ a_release_boots_whatever_is_wrong(Config) ->
              {Name, true} = {Name, string:find(Line, Words) =/= nomatch},
              inviso_test_lib:stop_node(N)
          end || {Name, File, Params, Words} <- Wrong],
-    %% Each of the two modules in inviso_autostart_mod is a mistake: the first does not exist, and
-    %% the second crashes.
+    %% inviso_autostart_mod names a module that does not exist, and on the next node a module that
+    %% crashes.
     N1 = boot(Config, "nomod", [{inviso_autostart_mod, no_such_module}]),
     [_] = logged(N1),
     inviso_test_lib:stop_node(N1),
@@ -893,8 +893,8 @@ command_errors(Config) ->
     _ = [inviso_test_lib:stop_node(X) || X <- [N, Stock]],
     ok.
 
-%% A release contains the same version of inviso as the command. So the command uses the release's
-%% code and does not remove it, even while autostart traces the node.
+%% The release contains the same version of inviso as the command. So the command uses the release's
+%% code and does not remove this code. This works even while autostart traces the node.
 command_on_a_release(Config) ->
     Conf = filename:join(?config(dir, Config), "c.config"),
     write(Conf, server_conf(1, [{tracerdata, {file, filename:join(

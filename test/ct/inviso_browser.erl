@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Pages in a headless Chromium.
+%% @doc Opens pages in a headless Chromium.
 -module(inviso_browser).
 
 -export([dom/3]).

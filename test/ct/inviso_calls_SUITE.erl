@@ -308,7 +308,7 @@ nok(#{<<"args">> := [N, _], <<"return">> := Return}) ->
 nok(#{<<"exception">> := _}) ->
     false.
 
-%% Without arguments, calls are still paired with their ends.
+%% Calls are paired with their ends even if the arguments are not recorded.
 calls_without_arguments(Config) ->
     Node = a_shop(Config),
     #{status := 0, out := Out} =
@@ -403,7 +403,7 @@ filters_in_the_node(Config) ->
     [] = [E || #{<<"tag">> := <<"return_from">>} = E <- tl(Events),
                not is_map_key(<<"duration_ns">>, E)],
     true = length([E || #{<<"duration_ns">> := _} = E <- Events]) >= 19,
-    %% A filter for the event return_from still selects the returns.
+    %% A filter that selects only events return_from selects returns whose calls it leaves out.
     #{status := 0, out := Errors} =
         run(Config, Node, ["trace", "--json", "--for", "60s", "--events", "3",
                            "--filter",

@@ -48,8 +48,8 @@ shop() ->
     register(shop, self()),
     shop(1).
 
-%% Takes orders like shop/0, but has no registered name. clerk/1 sets a label, if the release has
-%% labels.
+%% clerk/0 and clerk/1 take orders like shop/0, but register no name. clerk/1 also sets a label, if
+%% the release has labels.
 clerk() -> shop(1).
 
 clerk(Label) ->

@@ -552,9 +552,9 @@ two_leave(Config) ->
     #{status := 0} = ?LIB:wait(First, ?SOON_MS),
     clean(Before, Node, ?SOON_MS).
 
-%% The guard is killed while the command's request to leave is in its mailbox. The command must wait
-%% until the guard's heir (the process that replaces the guard) has cleaned up. If the guard handled
-%% the request before it was suspended, the test tries again on a new node.
+%% The guard is killed while the command's request to leave is in the guard's mailbox. The command
+%% must wait until the guard's heir (the process that replaces the guard) has cleaned up. If the
+%% guard handles the request too early, the test tries again on a new node.
 guard_is_killed_meanwhile(Config) ->
     {Node, Before, Cmd} = guard_killed_while_left(Config, 5),
     timer:sleep(1000),
@@ -565,8 +565,8 @@ guard_is_killed_meanwhile(Config) ->
     false = ?NODE:call(Node, code, is_loaded, [inviso_tracer]),
     clean(Before, Node, ?SOON_MS).
 
-%% Returns a node, the node's footprint, and the command, which waits for the guard's heir. The
-%% process that killed the guard keeps the heir suspended until it gets the message heir_runs.
+%% Returns a node, the node's footprint, and the command, which waits for the guard's heir. The heir
+%% is suspended until the process kills_guard gets the message heir_runs.
 guard_killed_while_left(Config, Turns) ->
     {Node, Before} = busy(Config),
     Cmd = tracing(Config, Node),

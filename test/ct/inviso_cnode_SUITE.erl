@@ -232,8 +232,8 @@ start(Config, {Buffer, Own}) ->
 load(Node) ->
     ok = inviso_test_lib:call(Node, inviso_tracer, load, [inviso_test_lib:priv()]).
 
-%% Registers the process `sink' on b. It waits for a message {relayed, _}, and passes it to the
-%% test.
+%% Starts the process `sink' on node b. When sunk/1 asks this process, it waits for a message
+%% {relayed, _}, and passes the message to sunk/1.
 sink(#{b := B}) ->
     Loop = fun Next() ->
                    receive

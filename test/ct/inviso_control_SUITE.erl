@@ -829,9 +829,9 @@ a_system_without_distribution(Config) ->
     [{connected, local_runtime, {tag, {new, running}}},
      {state_change, local_runtime, {tracing, running}} | _] = events(N, Sub).
 
-%% A process that ends loses its name before the processes that monitor it get 'DOWN', and the time
-%% between grows with the number of monitors. In this time, too, a new control component may adopt
-%% the runtime component.
+%% A process that ends loses its name before the processes that monitor it get 'DOWN'. With many
+%% monitors, there is a long time between these two events. In this time, too, a new control
+%% component may adopt the runtime component.
 a_control_component_that_is_ending(Config) ->
     [N] = ?config(nodes, Config),
     {ok, C} = inviso(N, start, []),

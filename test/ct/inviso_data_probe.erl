@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Plays the user's code on the nodes of inviso_data_SUITE: functions to
+%% @doc The code of a user, for the nodes of inviso_data_SUITE: functions to
 %% trace, handlers, and readers of the output.
 -module(inviso_data_probe).
 

@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Calls that the node records when they end: slow ones, and those that failed.
+%% @doc Calls that the node records when they end: slow calls, and calls that failed.
 %% They are compared with a recording of all calls at the same time.
 -module(inviso_decide_SUITE).
 
@@ -131,7 +131,8 @@ random_trees(Config) ->
     Expected = lists:sort([what(E) || E <- ended(Whole)]),
     Bad = [What || {_, _, End, _} = What <- Expected, is_failure(End)],
     Bad = lists:sort([what(E) || E <- ended(Failed)]),
-    %% Only the ends of calls are events here. The event of an end also has the call.
+    %% The node records no event when a call begins. The event of the call's end contains the
+    %% function and the arguments.
     [] = [E || #{<<"tag">> := <<"call">>} = E <- Whole ++ Failed],
     #{<<"forgotten">> := 0, <<"unkept">> := 0, <<"open">> := 0} =
         decided(WholeSum),
@@ -168,7 +169,8 @@ terms(Config) ->
     [_ | _] = Terms = as_terms(Config, AllLog),
     Terms = as_terms(Config, WholeLog).
 
-%% Returns the recorded calls as Erlang terms. Their pids have the names of their nodes.
+%% Returns the recorded calls as Erlang terms. The pids in these terms contain the names of their
+%% nodes.
 as_terms(Config, Log) ->
     File = Log ++ ".etf",
     #{status := 0} = run(Config, ["merge", "-f", "etf", "--min-duration", "0us",

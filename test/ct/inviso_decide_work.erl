@@ -6,10 +6,10 @@
          rests/1, rest/1, wake/1, hang/0, hangs/0, down_to/2, waits/0, go/2,
          count/1, counted/1, known/1, large_and_none/0, none/0]).
 
-%% Returns what it gets.
+%% Returns its argument.
 take(X) -> X.
 
-%% Returns nothing of its argument.
+%% Returns `ok', whatever its argument is.
 give(_) -> ok.
 
 %% Calls give/1 with random terms.
@@ -70,7 +70,7 @@ other_node() ->
     Name = lists:nth(rand:uniform(3), [<<"a@h">>, <<"b@h">>, <<"c@host">>]),
     <<119, (byte_size(Name)), Name/binary>>.
 
-%% Sleeps in the call, so that it can end on another scheduler.
+%% Sleeps, so that the call can end on another scheduler.
 nap(Who, Ms) ->
     timer:sleep(Ms),
     {Who, Ms}.

@@ -45,8 +45,8 @@ groups() ->
              strict_timestamps],
     TwoRuns = Runs ++ Once ++ Times ++ [every_tag_was_met],
     %% In the groups at_once, inviso's tracer and OTP's process tracer trace the same run. Some
-    %% cases cannot do this: two sessions with garbage_collection crash the VM, there is only one
-    %% system tracer, and CPU time can be traced only for all processes.
+    %% cases cannot do this: two sessions with garbage_collection crash the VM, the VM has only one
+    %% system tracer for sequential traces, and CPU time can be traced only for all processes.
     AtOnce = Runs ++ (Times -- [cpu_timestamps]),
     [{in_two_runs, [], TwoRuns}, {delivered_in_two_runs, [], TwoRuns},
      {at_once, [], AtOnce}, {delivered_at_once, [], AtOnce}].

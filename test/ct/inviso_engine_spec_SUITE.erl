@@ -49,8 +49,8 @@ together(Args, Spec, Sessions) ->
     {ok, Result, Flags, []} = erlang:match_spec_test(Args, Spec, trace),
     {Masks, Rest} = masks(Result),
     [_, _, Returns, _] = Masks,
-    %% The combined spec asks for a return frame only if a session wants an
-    %% event at the end of the call.
+    %% The combined spec asks the VM to report the end of the call only if a
+    %% session wants an event at the end.
     true = (Returns =/= 0) =:= (Flags =/= []),
     [{Slot, verdict(Slot, Masks, Rest)} || {Slot, _} <- Sessions].
 

@@ -345,8 +345,8 @@ certificates_(Config) ->
      || Version <- ['tlsv1.2', 'tlsv1.3']],
     no_tls(Try, Pem).
 
-%% The collector wants a certificate of its client. If it refuses the client, the command does not
-%% try again for the minute that is the default.
+%% The collector wants a certificate of its client. If the collector refuses the client, the command
+%% fails at once. After other failures, the command tries again for a minute by default.
 client_certificate(Try, Version, {Pem, Key}, {Other, OtherKey}) ->
     Wants = [{certfile, Pem}, {keyfile, Key}, {verify, verify_peer}, {versions, [Version]},
              {fail_if_no_peer_cert, true}],
@@ -360,8 +360,8 @@ client_certificate(Try, Version, {Pem, Key}, {Other, OtherKey}) ->
     says(Refused, "the collector does not accept the certificate of --cert; 0 span(s)"),
     ?COLLECTOR:stop(F).
 
-%% A connection that ends in the handshake can be that of a collector that starts again. A collector
-%% that uses http does not use https later.
+%% If a connection ends in the TLS handshake, the command tries again, because the collector may be
+%% restarting. If the collector answers with plain HTTP, the command does not try again.
 no_tls(Try, Pem) ->
     [begin
          {ok, L} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}, {active, false}]),

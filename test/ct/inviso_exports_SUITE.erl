@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Recordings in the formats of other tools: each format has all events of
-%% the log, as JSON has them, and the tool's own reader accepts it.
+%% @doc Recordings in the formats of other tools: each format contains the same
+%% events as JSON, and the tool's own reader accepts the file.
 -module(inviso_exports_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -38,7 +38,7 @@ init_per_suite(Config0) ->
 end_per_suite(_Config) ->
     ok.
 
-%% Records three nodes, and copies the first log with damage.
+%% Records three nodes, and makes a damaged copy of the first log.
 recorded(Config) ->
     Nodes = [A, B, C] =
         [inviso_test_lib:start_node(N, ?LIB:dir(Config), ?LIB:node_args())
@@ -75,7 +75,7 @@ call(Node, M, F, A) ->
 
 name(#{name := Name}) -> Name.
 
-%% Returns {Logs, Options} for each input that all formats are tested with.
+%% Returns {Logs, Options} for each input. All formats are tested with each input.
 inputs(Config) ->
     [_ | _] = Logs = ?config(logs, Config),
     Root = os:getenv("INVISO_ROOT", "."),
@@ -157,8 +157,8 @@ tracks_of_a_timeline(Config) ->
          [_ | _] = Like("#Port<0[.0-9]+>/ports/")
      end || N <- Nodes].
 
-%% For each message of a request that was received, the timeline has an arrow from its send event to
-%% its later receive event.
+%% For each message of a request, the timeline has an arrow from the send event to the receive
+%% event, if the message was received.
 arrows_of_a_timeline(Config) ->
     Logs = ?config(logs, Config),
     #{events := Events} = timeline(Logs, []),
@@ -297,7 +297,7 @@ links_of_spans(Config) ->
          andalso time(<<"endTimeUnixNano">>, From) >= time(<<"endTimeUnixNano">>, To)
      || {From, To} <- Links, value(<<"inviso.request">>, From) =/= none].
 
-%% The format otlp-proto has the same spans as otlp.
+%% The format otlp-proto contains the same spans as the format otlp.
 protoc_reads_spans(Config) ->
     with_protoc(fun() -> protoc_reads_spans_(Config) end).
 
@@ -355,7 +355,7 @@ babeltrace_reads_all_events_(Config) ->
             end || {Logs, Options} <- inputs(Config)],
     true = lists:max(Lost) > 0,
     {Events, _} = babeltrace(Config, ?config(logs, Config), []),
-    %% On each node, the process with the hostile name has events.
+    %% Each node has events of the process whose name has characters with a special meaning.
     3 = length(lists:usort([Node || {Node, _, _, _, <<"'a\"", _/binary>>, _, _} <- Events])),
     3 = length(lists:usort([Node || {Node, _, _, _, _, _, _} <- Events])).
 

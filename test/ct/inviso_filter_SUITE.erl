@@ -65,7 +65,7 @@ compare(Config, All, Filter, Events) ->
                  _ -> 0
              end,
     %% `inviso merge --filter' also selects the ends of calls that the filter selects. A tracer that
-    %% is not part of a session does not.
+    %% is not part of a session does not select these ends.
     Live = [essence(I) || I <- ?LIB:events(Log)],
     More = Offline -- Live,
     case lists:all(fun is_end/1, More) andalso Offline -- More of

@@ -120,7 +120,8 @@ waiting(Config) ->
     Server = call(one(Config), erlang, whereis, [flame_server]),
     ok = call(one(Config), ?WORK, stop, [Server]).
 
-%% The log has the samples of the command, so `inviso merge' makes the same profile from it.
+%% The log contains the samples of the command, so `inviso merge' makes the same profile from the
+%% log.
 log_has_the_samples(Config) ->
     Dir = ?config(priv_dir, Config),
     Log = filename:join(Dir, "flame.log"),
@@ -136,7 +137,7 @@ log_has_the_samples(Config) ->
     #{status := 0, out := Text} =
         run(?config(opts, Config), ["merge", "-q", "-f", "folded", "--by", "kind", Log]).
 
-%% The name of the file chooses the format.
+%% The extension of the file's name selects the format.
 files(Config) ->
     Dir = ?config(priv_dir, Config),
     Starts = [{"a.svg", <<"<?xml">>}, {"a.pb.gz", <<16#1f, 16#8b>>},
@@ -229,7 +230,7 @@ helpers(Node) ->
     [_, _ | _] = [P || P <- Links, is_pid(P),
                        {priority, high} =:= call(Node, erlang, process_info, [P, priority])].
 
-%% The log has the samples that were taken before the node died.
+%% The log contains the samples that were taken before the node died.
 a_node_is_killed(Config) ->
     [One, #{os_pid := OsPid} = Two] = ?config(nodes, Config),
     Log = filename:join(?config(priv_dir, Config), "dead.log"),

@@ -1,18 +1,26 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc A reader for each format of `inviso merge'. If this machine has the usual program for a
 %% format, this program reads the file. A reader returns those of the following facts that its
-%% format has:
+%% format contains:
 %%
-%% summary, status         what the command says
-%% events, lost, dropped   events, losses, losses with events after a limit
-%% tags, slices            events of each tag; the same, and calls of which only the end is recorded
-%% calls, call_events      all calls, and those whose beginning is recorded
-%% ended, self_ns, ns      ended calls and their time; the time of a profile
-%% functions, called       {M, F, A} of all calls, {M, F} of call_events
-%% called_or_ended         {M, F} of all calls
-%% ended_functions, timed  {M, F, A} of ended calls, and those that took time
-%% requests                requests of sequential traces
-%% args, names, nodes      arguments of calls as text, names of calling processes, and their nodes
+%% summary, status   the command's summary and exit status
+%% events            number of events
+%% lost              number of lost events, without the events after a limit
+%% dropped           number of lost events, with the events after a limit
+%% tags              number of events of each tag
+%% slices            like tags, but includes calls of which only the end is recorded
+%% calls             number of all calls
+%% call_events       number of calls whose beginning is recorded
+%% ended, self_ns    number of ended calls, and the sum of their own times
+%% ns                like self_ns, but without calls whose time is uncertain
+%% functions         {M, F, A} of all calls
+%% called            {M, F} of the calls whose beginning is recorded
+%% called_or_ended   {M, F} of all calls
+%% ended_functions   {M, F, A} of ended calls
+%% timed             {M, F, A} of the calls that ns includes and that took time
+%% requests          number of requests of sequential traces
+%% args              arguments of calls, as text
+%% names, nodes      names of calling processes, and their nodes
 -module(inviso_format_readers).
 
 -export([read/4, duckdb/1]).
@@ -36,13 +44,13 @@ read(Format, Config, Logs, Options) ->
                    status => without_requests(Format, Status)},
             binary:match(Said, <<" of stacks are not shown">>)).
 
-%% If there is no request, formats of requests select nothing, and the command's status is 5.
-%% Returns 0 then, as for other formats.
+%% If there is no request, formats of requests select nothing, and the command's status is 5. In
+%% this case, returns 0, the status of other formats.
 without_requests(Format, 5) when Format =:= "mermaid"; Format =:= "shiviz";
                                  Format =:= "sequence" -> 0;
 without_requests(_, Status) -> Status.
 
-%% A format that does not show samples of stacks lacks their time. So the times are not compared.
+%% Removes the times if the format does not show samples of stacks, because their time is missing.
 sampled(Facts, nomatch) -> Facts;
 sampled(Facts, _) -> maps:without([ns, timed], Facts).
 
@@ -54,7 +62,7 @@ data(Name) ->
     Dir = filename:dirname(filename:absname(code:which(?MODULE))),
     filename:join([Dir, "inviso_exports_SUITE_data", Name]).
 
-%% Without the modules that the machine's packages load at each start of Python.
+%% Runs Python without the modules that the machine's packages load at each start of Python.
 python(Args) ->
     run("python3", ["-IS", data("read.py") | Args]).
 
@@ -316,10 +324,10 @@ elixir(_, {match, [M, F, A]}) ->
 %% Returns the function of a printed call.
 function([{atom, _, M}, {':', _}, {atom, _, F}, {'(', _} | _]) -> {M, F}.
 
-%% {M,F,...
+%% Returns the function in the tokens of {M,F,...}.
 pair_of([{'{', _}, {atom, _, M}, {',', _}, {atom, _, F} | _]) -> {M, F}.
 
-%% Returns what a line of the classic format has: Node [Names] Term.
+%% Returns the event in a line of the classic format. A line has the form: Node [Names] Term.
 classic([{atom, _, _}, {'[', _} | Rest]) ->
     case after_list(Rest, 1) of
         [{'{', _}, {atom, _, drop}, {',', _}, {integer, _, N} | _] -> {drop, N};
@@ -351,7 +359,7 @@ records(<<Len:32, Record:Len/binary, Rest/binary>>) ->
 records(<<>>) ->
     [].
 
-%% The tag of a term that is no trace message is empty.
+%% Returns the tag of a term; '' if the term is no trace message.
 tag({drop, _}) -> drop;
 tag(Term) when element(1, Term) =:= seq_trace -> seq_trace;
 tag(Term) when element(1, Term) =:= trace; element(1, Term) =:= trace_ts -> element(3, Term);
@@ -373,7 +381,8 @@ protoc(Proto, Message, File) ->
             inviso_proto:protoc(filename:dirname(Path), Proto, Message, File)
     end.
 
-%% Returns the facts that the spans have. All has the attributes of each span and of its resource.
+%% Returns the facts that the spans contain. All is a list with a map for each span, which contains
+%% the attributes of the span and of its resource.
 spans(All) ->
     Calls = [S || #{<<"code.function.name">> := _} = S <- All],
     #{ended => length(Calls), self_ns => lists:sum([N || #{<<"erlang.self_ns">> := N} <- Calls]),
@@ -414,8 +423,8 @@ varints(Bin) ->
 varint(<<1:1, B:7, Rest/binary>>, Shift, N) -> varint(Rest, Shift + 7, N bor (B bsl Shift));
 varint(<<0:1, B:7, Rest/binary>>, Shift, N) -> {N bor (B bsl Shift), Rest}.
 
-%% The line after the name of a function has the function's own cost. Each name is written only
-%% once, with a number; later lines have only the number.
+%% The line after the name of a function contains the function's own cost. Each name is written only
+%% once, with a number; later lines contain only the number.
 callgrind([<<"fn=", Name/binary>>, Costs | Rest], _, Names0) ->
     {Number, Names} = numbered(Name, Names0),
     [<<"0">>, Ns, _] = binary:split(Costs, <<" ">>, [global]),
@@ -440,7 +449,7 @@ annotated(Said, Ns) ->
                              [multiline, {capture, [1], list}]),
     Ns = list_to_integer([C || C <- Text, C =/= $,]).
 
-%% Checks the file with the schema that speedscope itself has.
+%% Checks the file with speedscope's own schema.
 speedscope_schema(File) ->
     Npm = npm(),
     case filelib:is_dir(filename:join(Npm, "node_modules/speedscope")) of
@@ -461,7 +470,8 @@ duckdb(Query) ->
         false -> skip("npm has not installed @duckdb/node-api")
     end.
 
-%% Said has an object with counts, and an array for each call.
+%% Returns the facts in the text Said, which contains an object with counts, and an array for each
+%% call.
 table({skip, _}) -> #{};
 table(Said) ->
     {[Counts], Calls} = lists:partition(fun is_map/1, [inviso_trace_json:decode(L)

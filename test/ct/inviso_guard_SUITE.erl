@@ -553,8 +553,8 @@ nonsense_is_answered(Config) ->
     gone = leave(Guard),
     is_clean(?config(before, Config)).
 
-%% erl_child_setup, the process with which the VM starts programs, may be
-%% stopped or busy.
+%% erl_child_setup, the process with which the VM starts programs, is stopped. So the spooler cannot
+%% start, and the guard reports this error.
 no_program_starts(Config) ->
     #{os_pid := OsPid} = Node = ?config(node, Config),
     {ok, #{guard := Guard, files := Files}} = ask_attach(Node, #{}),

@@ -17,8 +17,8 @@
 %%     ```text file=NAME
 %%
 %% Pids, numbers of more than one digit, and N in `N events recorded' may differ.
-%% `...' stands for anything. The nodes run in /srv/shop. shop1 has inviso on its
-%% path, shop2 does not.
+%% `...' stands for anything. In the text, the nodes run in the directory /srv/shop.
+%% inviso is on the code path of shop1, and not on the code path of shop2.
 -module(inviso_guide_SUITE).
 
 -include_lib("common_test/include/ct.hrl").

@@ -242,7 +242,8 @@ keys_beyond_the_bound(Config) ->
                                     <<"count">> := 1} <- Objects]).
 
 %% The node has many threads, processes and calls, and uses no more memory than the session
-%% announced. Memory grows while more processes make calls in a thread, and not with each call.
+%% announced. In each thread, memory grows with the number of processes that make calls there, and
+%% not with the number of calls.
 memory(Config) ->
     {Threads, Processes, Calls} = inviso_test_lib:soak({4, 2000, 40},
                                                        {64, 100000, 100}),
@@ -325,7 +326,7 @@ every(Config) ->
     true = [1 || #{<<"final">> := false, <<"count">> := 2} <- Objects] =/= [],
     #{<<"count">> := 3, <<"final">> := true} = lists:last(Objects).
 
-%% The log has the histograms, and `inviso merge' shows them.
+%% The log contains the histograms, and `inviso merge' shows them.
 a_log(Config) ->
     Log = filename:join(?config(priv_dir, Config), "times.log"),
     Cmd = begun([one(Config)], ["-o", Log, work("nap/1"), work("down/1")],
@@ -466,7 +467,8 @@ values_of_messages(Config) ->
        <<"max">> := 400, <<"sum">> := 433}] =
         [O || #{<<"count">> := N} = O <- maps:values(final(Objects)), N > 0].
 
-%% Only an integer from 0 to 2^63 - 1 counts as a value. The sum of values cannot overflow.
+%% Only an integer from 0 to 2^63 - 1 counts as a value. A sum of values that would be larger is
+%% 2^63 - 1.
 no_values(Config) ->
     Cmd = begun([one(Config)], ["--of", "A1", work("any/1")], Config),
     Most = 1 bsl 63 - 1,
@@ -480,7 +482,7 @@ no_values(Config) ->
     {Objects2, #{<<"counted">> := 2, <<"unpaired">> := 1}} = ended(Fails),
     #{<<"min">> := 5, <<"max">> := 5} = of_function("any/1", Objects2).
 
-%% The log contains the expression whose values it has. `inviso merge' does not add values to times,
+%% The log contains the values and their expression. `inviso merge' does not add values to times,
 %% even if both are from the same node.
 a_log_of_values(Config) ->
     Dir = ?config(priv_dir, Config),
@@ -611,7 +613,8 @@ values_beyond_the_bound(Config) ->
     Calls = Others + length([1 || #{<<"kind">> := <<"value">>, <<"count">> := 1}
                                       <- Objects]).
 
-%% If a key contains the value of a well-known key, such as token, the value is redacted.
+%% The key of a histogram may contain a secret: the value of a well-known name, such as token. The
+%% secret is redacted.
 secrets_in_keys(Config) ->
     Log = filename:join(?config(priv_dir, Config), "secrets.log"),
     Secret = <<"hunter2-of-the-hist">>,

@@ -54,7 +54,8 @@ end_per_suite(_Config) ->
 read() ->
     persistent_term:get(?MODULE).
 
-%% JSON has exactly the functions that were called, and the other formats have the same functions.
+%% JSON contains exactly the functions that were called, and the other formats contain the same
+%% functions.
 formats_have_all_names(_Config) ->
     Names = ?WORK:names(),
     Functions = lists:usort([{F, F, 1} || N <- Names, F <- [?WORK:function(N)]]),
@@ -62,7 +63,7 @@ formats_have_all_names(_Config) ->
     Calls = 2 * Requests,
     #{functions := Functions, timed := Functions, calls := Calls, ended := Calls,
       requests := Requests, lost := 0} = inviso_formats:agree(read()),
-    %% If the name of a process has a text of more than 255 bytes, the log does not have the name.
+    %% If the text of a process's name has more than 255 bytes, the log does not contain the name.
     Sorted = lists:usort([N || N <- Names, iolist_size(io_lib:format("~w", [N])) =< 255]),
     true = length(Sorted) =:= length(Names) - 3,
     Read = [{F, Found} || {F, #{names := Found}} <- read()],
@@ -81,8 +82,8 @@ formats_have_all_terms(_Config) ->
                                                                   Found =/= Terms],
     [true = lists:keymember(F, 1, Read) || F <- ["json", "text", "etf", "perfetto", "otlp"]].
 
-%% Returns the arguments of a call. The format ctf has the whole call, {M, F, Args}; other formats
-%% have only the arguments.
+%% Returns the arguments of a call. In the format ctf, the text is the whole call, {M, F, Args}; in
+%% other formats, only the arguments.
 parsed(Text) ->
     {ok, Tokens, _} = erl_scan:string(unicode:characters_to_list([Text, "."])),
     case erl_parse:parse_term(Tokens) of
@@ -164,7 +165,8 @@ pages_in_a_browser(Config, Chromium) ->
          File = ?LIB:name(Config, Name),
          {0, _} = ?LIB:command("inviso", Command ++ ["-q", "-o", File | Logs]),
          Dom = inviso_browser:dom(Config, Chromium, File),
-         %% A browser ends a script at the first end tag. So this removes exactly the scripts.
+         %% A browser ends a script at the first end tag. So this pattern, which also ends at the
+         %% first end tag, matches exactly the scripts.
          Shown = re:replace(Dom, "<script.*?</script>", "", [dotall, global, {return, binary}]),
          {Name, {match, _}} = {Name, re:run(Shown, Ready)},
          {Name, {match, _}} = {Name, re:run(Shown, "'&lt;/title&gt;&lt;b&gt;'")},

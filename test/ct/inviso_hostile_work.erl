@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Makes the recording of inviso_hostile_SUITE, on a separate node. Each text of texts/0 is the
-%% name of a module, of its function and of a process, and is also in the terms of a call, of a
-%% message and of a request.
+%% name of a module, of its function and of a process. The terms of a call, of a message and of a
+%% request contain the text, too.
 -module(inviso_hostile_work).
 
 -export([names/0, nodes/0, function/1, term/1, play/2]).
@@ -21,9 +21,9 @@ texts() ->
 names() ->
     [list_to_atom(T) || T <- texts() ++ [lists:duplicate(255, C) || C <- [$x, $", 0, 16#10ffff]]].
 
-%% @doc The hostile names of nodes: the bytes in the head of a log, and the name that every output
-%% has. After the @, the name of a real node can have such characters, as with `-name a@../x' on
-%% OTP 25. In a damaged log the name can be any bytes.
+%% @doc Returns {Name, Shown} for each hostile name of a node. Name is the bytes in the head of a
+%% log, and Shown is how every output shows the name. After the @, the name of a real node can have
+%% such characters, as with `-name a@../x' on OTP 25. In a damaged log the name can be any bytes.
 -spec nodes() -> [{binary(), binary()}].
 nodes() ->
     [{<<Sent:N/binary, Bad/binary>>, <<Sent:N/binary, Shown/binary>>}
@@ -56,8 +56,8 @@ function(Name) ->
         false -> list_to_atom(lists:sublist(atom_to_list(Name), 63))
     end.
 
-%% @doc Returns a term that has the name in several forms. It is in each call and message for this
-%% name.
+%% @doc Returns a term that contains the name in several forms. Each call and message for this name
+%% contains the term.
 -spec term(atom()) -> term().
 term(Name) ->
     Text = atom_to_list(Name),

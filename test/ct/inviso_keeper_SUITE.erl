@@ -112,8 +112,8 @@ spooler_restarted_during_open_is_watched(Config) ->
         ?LIB:call(Peer, inviso_tracer, close, [Tracer]),
     ?LIB:node_stop(Peer).
 
-%% These spoolers cannot map the shared memory, through which spoolers normally
-%% report the reason.
+%% A spooler that cannot start normally reports the reason in the shared memory. These spoolers
+%% cannot map the shared memory, so their exit status tells the reason.
 spooler_that_cannot_start_says_why(Config) ->
     Dir = ?LIB:dir(Config),
     Priv = filename:join(Dir, "priv"),
@@ -179,7 +179,7 @@ trouble_at_open_is_over_at_close(Config) ->
     ?LIB:node_stop(Peer).
 
 %% If the pipe is broken when the keeper wakes the spooler, the port closes
-%% without an exit status.
+%% without an exit status. The keeper must start a new spooler in this case, too.
 spooler_killed_while_waking_is_replaced(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{}),
@@ -257,8 +257,8 @@ scribbled_ring_does_not_hurt_the_node(Config) ->
     ?LIB:node_stop(Peer).
 
 %% Of a list below the depth limit, only the number of elements is recorded. To find this number,
-%% the tracer looks at no more than a fixed number of elements for each event. So only the first few
-%% of the 500 lists are shown with their number.
+%% the tracer looks at no more than a fixed number of elements for each event. So the number of
+%% elements is shown only for the first few of the 500 lists.
 looks_are_bounded(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Tracer = ?LIB:open(Log, #{max_depth => 3, max_term_bytes => 8192}),
@@ -326,8 +326,8 @@ preloaded(Config, Name, Fun) ->
         {_, false} ->
             {skip, "no " ++ Source};
         {Cc, true} ->
-            %% LD_PRELOAD is separated by colons, so the library's path must not
-            %% have one.
+            %% Colons separate the paths in LD_PRELOAD, so the library's path
+            %% must not contain a colon.
             Tmp = os:getenv("TMPDIR", "/tmp"),
             Preload = filename:join(Tmp, Name ++ os:getpid() ++ ".so"),
             {0, <<>>} = ?LIB:command(Cc, ["-D_GNU_SOURCE", "-shared", "-fPIC",
@@ -437,8 +437,8 @@ await_file(Name) ->
     end.
 
 
-%% Returns true if the log has an anchor with this time offset. The log may still be written, and so
-%% be incomplete.
+%% Returns true if the log contains an anchor with this time offset. The spooler may still write the
+%% log, so the log may be incomplete.
 anchored(Log, Offset) ->
     try inviso_trace_log:packets(Log) of
         Packets ->
@@ -466,8 +466,8 @@ light_spawn_has_no_arguments(Config) ->
                        nomatch =/= binary:match(L, <<"{lists,reverse,1}">>)],
     [] = [L || L <- Lines, nomatch =:= binary:match(L, <<"many">>),
                nomatch =/= binary:match(L, <<"secret">>)],
-    %% The reason for which the process exits contains the arguments, so only these lines are
-    %% checked.
+    %% The reason for which the process exits contains the arguments, so only the lines of spawns
+    %% are checked.
     [_, _] = Many = [L || L <- Lines, match =:= re:run(L, "spawn.*lists,many",
                                                        [{capture, none}])],
     nomatch = binary:match(iolist_to_binary(Many), <<"secret">>),

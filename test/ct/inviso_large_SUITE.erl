@@ -403,8 +403,8 @@ node_is_killed(Config) ->
     Numbers = lists:seq(1, 20),
     Numbers = ?LIB:numbers(?LIB:events(Log)).
 
-%% The file with the rings also has the slots for large events, so `inviso recover' finds the events
-%% in them.
+%% The file with the rings also contains the slots for large events, so `inviso recover' finds the
+%% events in the slots.
 node_and_spooler_are_killed(Config) ->
     [begin
          Dir = ?LIB:dir(Config),

@@ -80,8 +80,8 @@ is_awaited(Config, Guard, {Slow, Pid}) ->
 
 %% --- sessions ---------------------------------------------------------------
 
-%% For a dry run, a process counts calls with counters of the VM. These stay when the process ends,
-%% so the guard must wait until the process has removed them.
+%% For a dry run, a process counts calls with counters of the VM. The VM does not remove the
+%% counters when the process ends, so the guard must wait until the process has removed them.
 a_counting_process_is_late(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
@@ -110,8 +110,8 @@ the_heir_of_the_engine_is_late(Config) ->
             is_awaited(Config, Guard, {Slow, Heir})
     end.
 
-%% The process that requested a session of the engine was killed before it got the answer. So the
-%% engine ends.
+%% The process that requested a session of the engine was killed before it got the answer. So no
+%% process uses the engine, and the engine must end.
 an_unused_engine_ends(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),

@@ -487,7 +487,7 @@ recording_of_a_dead_node_is_found(Config) ->
     {ok, Bytes} = file:read_file(Copy),
     #{status := 0, out := Merged} = ?LIB:run(Opts, ["merge", Copy]),
     says(Merged, ["lists:seq"]),
-    %% The local copy exists already from the fetch before.
+    %% The first fetch has already made the local copy.
     #{status := 0, out := FetchJson} =
         run(Config, Node, ["fetch", "--json", "-o", Out, "box"]),
     [#{<<"files">> := [_], <<"left">> := #{<<"name">> := <<"box">>}}] =
@@ -547,7 +547,8 @@ a_node_that_hangs_keeps_what_it_left(Config) ->
     after
         ok = ?LIB:signal(OsPid, "CONT")
     end,
-    %% If epmd does not answer, the node may be running.
+    %% If epmd does not answer, or the node refuses the cookie, the node may be running. So the
+    %% recording of the earlier run is not fetched.
     #{status := 3, out := <<>>, err := NoEpmd} =
         ?LIB:run(Opts#{env := [{"ERL_EPMD_PORT", "1"} | Env]}, Fetch),
     says(NoEpmd, ["no epmd" | Spared]),
@@ -593,8 +594,8 @@ attached_recording_is_copied(Config) ->
     says(Merged, ["lists:seq"]),
     [] = in_places(Config, "").
 
-%% The node has died and its place has a ring file, which may have events that are not in the log
-%% yet.
+%% The node has died, and its place contains a ring file. This file may contain events that are not
+%% in the log yet, so the command names `inviso recover'.
 ring_file_is_left(Config) ->
     Node = a_node(Config),
     recording(Config, Node, "box"),

@@ -188,9 +188,9 @@ a_traced_process_among_many_is_found(Config) ->
                                 []),
     gone = leave(Guard).
 
-%% Before a session sets anything, helper processes look at thousands of processes: does another
-%% tool trace the process? If another session traces new processes, it gets events of the helpers.
-%% So there must be few helpers.
+%% Before a session sets anything, helper processes check for thousands of processes whether another
+%% tool traces them. If another session traces new processes, that session gets events of the
+%% helpers. So there must be few helpers.
 a_plan_is_hardly_seen_by_other_sessions(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
@@ -332,8 +332,8 @@ more(Limits) ->
       limits => Limits}.
 
 %% Starts a process, the hanger, which suspends the arming process as soon as `caller' is traced.
-%% Then the hanger's dictionary has the pid of the arming process. If this process has already
-%% ended, the dictionary has `ended' instead.
+%% Then the hanger's dictionary contains the pid of the arming process, or `ended' if that process
+%% has already ended.
 hanger(Node) ->
     Text =
         "process_flag(priority, max),"

@@ -6,7 +6,7 @@
  * once, or be counted as overwritten. At most one event may be counted as
  * produced without being counted as recorded, overwritten or dropped. The "log"
  * of the consumer is a file with fragments, which are written as they are in
- * memory. It has a journal like the spooler's.
+ * memory. The consumer keeps a journal as the spooler does.
  */
 #include <signal.h>
 #include <stdbool.h>

@@ -130,8 +130,8 @@ static void check_ring(const struct run *run, uint32_t i, enum inv_keep keep)
 	       (unsigned long long)r->large, (unsigned long long)dropped,
 	       (unsigned long long)ring->overwritten);
 	CHECK(ring->damaged == 0);
-	/* No gap counts events that were overwritten after the last event that
-	 * was read. */
+	/* The consumer has not seen the events that were overwritten after the
+	 * last event that it read. So the gaps do not include these events. */
 	CHECK(r->gaps <= ring->overwritten);
 	CHECK(keep == INV_KEEP_NEWEST || ring->overwritten == 0);
 	CHECK(ring->produced == N_EVENTS);
@@ -167,7 +167,7 @@ static void run_once(enum inv_keep keep, uint32_t n_large)
 	build_close(&run.b);
 }
 
-/* --- a large event is committed while the consumer looks at its packet ------- */
+/* --- a large event is committed while the consumer looks at its packet --- */
 
 static struct inv_producer *late; /* its open packet has no event yet */
 static int late_slot;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies a log of one file as if other nodes had written it at another time, for
- * test/ct/inviso_many_nodes_SUITE.erl.
+ * Copies a log of one file as if other nodes had written it at another time,
+ * for test/ct/inviso_many_nodes_SUITE.erl.
  *
  *	log_copies IN DIR FIRST LAST BEGIN
  *
- * The node that wrote IN, such as quiet.log, is not distributed. The copies are the
- * logs DIR/nFIRST@shop.lan-quiet.log to DIR/nLAST@shop.lan-quiet.log, with three
- * digits for each number. They begin BEGIN seconds after the Unix epoch. The copies
- * differ from IN in the node's name, the clocks and the tracer's id.
+ * IN is a log of a node without distribution, such as quiet.log. The copies are
+ * the logs DIR/nFIRST@shop.lan-quiet.log to DIR/nLAST@shop.lan-quiet.log, with
+ * three digits for each number. They begin BEGIN seconds after the Unix epoch.
+ * The copies differ from IN in the node's name, the clocks and the tracer's id.
  */
 #include <stddef.h>
 #include <stdint.h>

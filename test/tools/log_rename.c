@@ -5,8 +5,8 @@
  *
  *	log_rename IN OUT NAME
  *
- * NAME is a file whose bytes are the node's name. The copy's head has this name,
- * another id of the tracer, and a valid checksum.
+ * NAME is a file whose bytes are the node's name. The head of the copy contains
+ * this name, another id of the tracer, and a valid checksum.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -100,9 +100,9 @@ static uint32_t drop_events(uint8_t *p, const uint8_t *end)
 	return dropped;
 }
 
-/* The losses in the head of a packet are those before the packet. So the events
- * that are lost from this packet are added to the losses of the next packets of
- * its stream. */
+/* The head of a packet counts the events that were lost before the packet. So
+ * the events that are dropped from this packet are added to the losses in the
+ * heads of the next packets of its stream. */
 static void lose(struct inv_log_packet *h, uint8_t *body)
 {
 	uint64_t *lost = &losses[h->stream % STREAMS];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a file with the schema that speedscope has: speedscope.cjs NPM FILE
+// Checks a file with speedscope's own schema: speedscope.cjs NPM FILE
+// NPM is the directory that contains node_modules.
 const fs = require('fs');
 const [, , npm, file] = process.argv;
 const Ajv = require(npm + '/node_modules/ajv');
