@@ -223,7 +223,8 @@ modules_that_are_not_loaded_are_loaded(Config) ->
     end).
 
 %% A spec may have the action {return_trace} without {exception_trace}. A note then tells the user
-%% that exceptions are not recorded. The command's action `return' sets both, so it needs no note.
+%% that exceptions are not recorded. The action `return' of a spec means {exception_trace}, which
+%% records returns and exceptions, so there is no note.
 hidden_exceptions_are_noted(Config) ->
     on(Config, fun() ->
         Raw = fun(Actions) ->

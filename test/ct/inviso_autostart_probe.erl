@@ -15,8 +15,8 @@ stop(_) -> ok.
 
 first(X) -> X.
 
-%% Returns the value that the test has stored, or crashes if the value is
-%% `crash'.
+%% Returns the value that the test has stored. If the value is `crash' or
+%% `hang', crashes or hangs instead.
 autostart(Arg) -> answer(autostart, Arg).
 
 conf(Node) -> answer(conf, Node).

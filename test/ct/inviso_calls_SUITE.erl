@@ -403,7 +403,8 @@ filters_in_the_node(Config) ->
     [] = [E || #{<<"tag">> := <<"return_from">>} = E <- tl(Events),
                not is_map_key(<<"duration_ns">>, E)],
     true = length([E || #{<<"duration_ns">> := _} = E <- Events]) >= 19,
-    %% A filter that selects only events return_from selects returns whose calls it leaves out.
+    %% A filter that selects only the event return_from selects the returns, although it leaves out
+    %% the calls.
     #{status := 0, out := Errors} =
         run(Config, Node, ["trace", "--json", "--for", "60s", "--events", "3",
                            "--filter",

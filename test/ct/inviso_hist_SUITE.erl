@@ -467,8 +467,8 @@ values_of_messages(Config) ->
        <<"max">> := 400, <<"sum">> := 433}] =
         [O || #{<<"count">> := N} = O <- maps:values(final(Objects)), N > 0].
 
-%% Only an integer from 0 to 2^63 - 1 counts as a value. A sum of values that would be larger is
-%% 2^63 - 1.
+%% Only an integer from 0 to 2^63 - 1 counts as a value. If the sum of the values is larger than
+%% 2^63 - 1, the command shows 2^63 - 1 as the sum.
 no_values(Config) ->
     Cmd = begun([one(Config)], ["--of", "A1", work("any/1")], Config),
     Most = 1 bsl 63 - 1,

@@ -112,7 +112,7 @@ spooler_restarted_during_open_is_watched(Config) ->
         ?LIB:call(Peer, inviso_tracer, close, [Tracer]),
     ?LIB:node_stop(Peer).
 
-%% A spooler that cannot start normally reports the reason in the shared memory. These spoolers
+%% If a spooler cannot start, it usually reports the reason in the shared memory. These spoolers
 %% cannot map the shared memory, so their exit status tells the reason.
 spooler_that_cannot_start_says_why(Config) ->
     Dir = ?LIB:dir(Config),
