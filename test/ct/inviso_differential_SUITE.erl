@@ -6,9 +6,9 @@
 %% On all releases each tracer traces a run of its own. Pids and other ids differ
 %% between runs, so they are replaced by names before the events are compared. If
 %% the VM has sessions, both tracers also trace the same run, and no id is
-%% replaced. inviso's events are those
-%% that `inviso merge' prints, as JSON and in the classic format, or, in the
-%% groups `delivered_...', the messages that a handler gets.
+%% replaced. inviso's events are those that `inviso merge' prints, as JSON and in
+%% the classic format. In the groups `delivered_...' they are the messages that a
+%% handler gets.
 -module(inviso_differential_SUITE).
 
 -include_lib("common_test/include/ct.hrl").

@@ -20,7 +20,9 @@
 #define HOT 2 /* number of processes changed by all threads */
 #define ROUNDS 50000
 #define FLAGS 4 /* few flags, so that there are few profiles */
-#define PROFILES (INV_PROFILES_MAX - 64) /* threads may waste 64 profiles */
+/* 64 numbers are in reserve: if several threads add the same profile at the
+ * same time, each takes a number, and only one of these numbers is needed. */
+#define PROFILES (INV_PROFILES_MAX - 64)
 
 #define CHECK(what)                                          \
 	do {                                                 \
