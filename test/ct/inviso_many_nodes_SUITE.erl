@@ -3,18 +3,19 @@
 %% 100 nodes, and queries of DuckDB and, in `make soak', of ClickHouse.
 %%
 %% One node is recorded, and its logs are copied as if 100 nodes had written them in
-%% three hours (test/tools/log_copies.c). n042 differs: in the second hour it is
-%% sick. n017 loses events in this hour. With INVISO_EVENTS=N each node has about N
-%% events.
+%% three hours (test/tools/log_copies.c). In the second hour, n042 differs from the
+%% other nodes: many of its calls are slow or fail. In the same hour, n017 loses
+%% events. With INVISO_EVENTS=N each node has about N events.
 %%
 %% The page has these blocks. Other blocks are an error.
 %%
 %%     ```console                commands, each after `$ ', and their output
 %%     ```sql                    a statement for both programs
-%%     ```sql engine=duckdb      a statement for one of them
+%%     ```sql engine=duckdb      a statement for the named program only
 %%
-%% After a query comes its result, as a Markdown table. A query without a table is
-%% the other program's form of the query before it, and must have the same result.
+%% After a query comes its result, as a Markdown table. A query without a table
+%% repeats the query before it in the SQL of the other program. Both queries must have
+%% the same result.
 -module(inviso_many_nodes_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -28,7 +29,7 @@
 -define(NODES, 100).
 %% How many events each node has in the logs from which the results in ?PAGE were computed.
 -define(EVENTS, 1200).
-%% The least number of queries in ?PAGE.
+%% ?PAGE must have at least this many queries.
 -define(QUERIES, 8).
 %% The columns whose numbers differ between runs.
 -define(VARIES, "(^|_)(ms|us|ts)$|^(pid|args|lost|gaps|events|times_median)$").
@@ -97,7 +98,7 @@ queries(Engine, Size, Config) ->
     Views = [Sql || {Sql, none} <- Asked],
     copies_are_equal(asked(Engine, Dir, Views ++ [copies()], Config)).
 
-%% All nodes have the same calls, except n042 and n017.
+%% Returns a query whose result shows whether all nodes except n042 and n017 have the same calls.
 copies() ->
     "SELECT count(*), count(DISTINCT n), count(DISTINCT longest), count(DISTINCT total)"
         " FROM (SELECT node, count(*) AS n, max(duration_ns) AS longest,"

@@ -1,19 +1,20 @@
 %% SPDX-License-Identifier: Apache-2.0
 %%
-%% Match specs in C compared with erlang:match_spec_test/3 of this node: for the
-%% same arguments and spec they must give the same result, flags and errors. The
-%% program ms_oracle runs specs outside the VM; a NIF runs them on terms of the
-%% VM.
+%% Compares inviso's match specs in C with erlang:match_spec_test/3 of this node:
+%% for the same arguments and spec, both must give the same result, flags and
+%% errors. The program ms_oracle runs specs outside the VM; a NIF runs them on
+%% terms of the VM.
 %%
-%% Some specs are left out, because they crash a VM or only a VM knows their
-%% result:
+%% Specs with the following parts are left out, because they crash a VM or only a
+%% VM knows their result:
 %%
 %%   enable_trace, disable_trace, trace   from OTP 27 on the VM crashes
 %%   '$_' after a head [] or {}           the VM writes out of bounds
-%%   '$1' for all arguments, in maps that are compiled twice, before OTP 27
-%%                                        the result is freed memory
+%%   '$1' for all arguments together with maps that the VM compiles twice
+%%                                        before OTP 27 the result is freed memory
 %%   {self}, {current_stacktrace}, {process_dump}, {display, _}
-%%                                        only their values are not compared
+%%                                        specs may call these functions, but their
+%%                                        values are not compared
 %%   maps whose expressions for keys have equal values
 %%                                        which pair stays depends on the VM
 %%   '$N' in {const, _} together with variables from '$25' on
@@ -228,7 +229,8 @@ bad_calls() ->
      {set_tcw_fake, 1}, {current_stacktrace, 1, 2}, {current_stacktrace, a},
      {current_stacktrace, -1}, {tuple_size, 1}, {is_integer, 1, 2, 3}].
 
-%% The texts of some errors contain a term of each kind. Other texts are too long, so they are cut.
+%% Compares error texts that contain a term, for terms of each kind, and error texts that are cut
+%% because they are too long.
 long_errors(Config) ->
     Terms = [1, -5, 1 bsl 80, 1.5, -0.0, a, 'A b', 'a@b', '', [], "text", "a\"b\nc",
              "\t\r", [1, 2], [a | b], <<>>, <<"bin">>, <<"q\"q">>, <<1, 2>>,
@@ -292,7 +294,7 @@ chunks([Seed | Seeds], Peer) ->
             [crash | chunks(Seeds, none)]
     end.
 
-%% Compares the results of random cases. Returns how many have no answer.
+%% Compares the results of random cases. Returns for how many cases ms_oracle has no answer.
 chunk(Dir, Seed) ->
     _ = rand:seed(exsss, Seed),
     Oracle = ?O:open(filename:join(Dir, "ms_oracle")),
@@ -320,8 +322,8 @@ cases(N) ->
 %% VM's NIF interface does not provide these. So the NIF has no answer for some cases.
 random_specs_in_the_vm(_Config) ->
     N = cases(10000),
-    %% The test makes one case, and then the next. If a million cases were in the heap, each garbage
-    %% collection would take long.
+    %% The test makes each case only when the case before it is done. If a million cases were in the
+    %% heap, each garbage collection would take long.
     Skipped = lists:foldl(
                 fun(_, Sum) ->
                         Sum + in_the_vm(inviso_match_gen:'case'(?O:otp()))

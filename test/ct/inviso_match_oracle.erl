@@ -40,7 +40,8 @@ vm({Args, Spec}) ->
 same({cannot, _}, _) -> skip;
 same({ok, R, F}, {ok, R1, F1}) ->
     %% Terms are compared as bytes, because =:= does not distinguish 0.0 and -0.0. Also, if trunc/1
-    %% returns the least small integer, =:= says that it differs from this integer.
+    %% has returned the smallest small integer, =:= wrongly says that this result differs from the
+    %% same integer.
     Bytes = fun(T) -> term_to_binary(T, [deterministic]) end,
     F =:= F1 andalso Bytes(R) =:= Bytes(R1);
 same({error, A}, {error, B}) ->

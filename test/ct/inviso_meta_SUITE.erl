@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Meta tracing: the functions of the original's manual, with their results and
-%% errors.
+%% Meta tracing: the functions in the manual of the original Inviso, with their
+%% results and errors.
 -module(inviso_meta_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -935,11 +935,11 @@ queue(N, Pid) ->
         call(N, erlang, process_info, [Pid, message_queue_len]),
     Len.
 
-%% --- the module itself ------------------------------------------------------
+%% --- the module inviso_rt_meta ----------------------------------------------
 
-%% Calls the module's own functions: start/2,5, stop/1, suspend/1, get_state/1,
-%% and the requests to the meta tracer (init_tpm, tpm, tpm_tracer, tpm_ms,
-%% tpm_ms_tracer, ctpm_ms, ctpm, and those that register and unregister names).
+%% Calls functions of inviso_rt_meta directly: start/2,5, stop/1, suspend/1,
+%% get_state/1, and the requests to the meta tracer (init_tpm, tpm, tpm_tracer,
+%% tpm_ms, tpm_ms_tracer, ctpm_ms, ctpm, and those for names of processes).
 the_module_itself(Config) ->
     [N1 | _] = ?config(nodes, Config),
     Out = filename:join(maps:get(dir, N1), "own.ti"),

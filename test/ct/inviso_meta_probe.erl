@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Plays the user's code in the suite of meta tracing. Some functions are
-%% meta traced. The meta tracer calls the other functions, which send their
-%% arguments to the process `meta_probe'.
+%% @doc Plays the user's code in the suite of meta tracing. Some functions of this
+%% module are meta traced. The meta tracer calls other functions of the module,
+%% which send their arguments to the process `meta_probe'.
 -module(inviso_meta_probe).
 
 -export([load/1, told/1, forget/1, run/2, run/3]).
@@ -126,7 +126,7 @@ publ_crash(_) -> error(told_to).
 
 publ_none() -> no_tuple.
 
-%% --- the module itself, on a node where nothing else of inviso runs ----------
+%% --- inviso_rt_meta, on a node where nothing else of inviso runs -------------
 
 the_module_itself(Out) ->
     process_flag(trap_exit, true),

@@ -469,9 +469,9 @@ rotated(Pid, Tracer, Log) ->
     ok = inviso_tracer:flush(Tracer),
     filelib:is_file(Log ++ ".0") andalso rotated(Pid, Tracer, Log).
 
-%% The names of many processes are larger than a file of the log may be. When the log begins a file,
-%% the process that writes names must not fill this file with names, because then the log would
-%% begin one file after the other.
+%% Together, the names of many processes need more bytes than a file of the log may have. When the
+%% log begins a file, the process that writes names must not fill this file with names. Otherwise
+%% the log would at once begin the next file, and so on.
 long_labels_do_not_fill_files(Config) ->
     case erlang:function_exported(proc_lib, set_label, 1) of
         true -> long_labels(Config);

@@ -210,8 +210,8 @@ a_recording(Config) ->
         ?LIB:run(opts(Config, Node), ["merge", "--json", Log]),
     check_ends(Merged).
 
-%% A note in the log says which calls return. In a flight recorder this note may be overwritten.
-%% Even then, later calls must not be shown inside a call without a return.
+%% A note in the log says that marks tell which calls have a recorded end. In a flight recorder this
+%% note may be overwritten. Even then, no call may be shown inside a call whose end is not recorded.
 a_flight_recorder(Config) ->
     Node = a_node(Config),
     Log = filename:join(maps:get(home, Node), "box"),
@@ -232,9 +232,9 @@ a_flight_recorder(Config) ->
 
 %% --- what is counted ------------------------------------------------------------
 
-%% Only calls of pick/2 with certain arguments have returns. The other calls of pick/2 do not count
-%% as open. A mark in the events tells the two kinds of calls apart. The output does not show this
-%% mark.
+%% The returns of pick/2 are traced only for certain arguments. Calls with other arguments do not
+%% count as open calls. A mark in the events tells the two kinds of calls apart. The output does not
+%% show this mark.
 clauses_with_and_without_returns(Config) ->
     Node = a_node(Config),
     Work = fun() ->
@@ -295,8 +295,8 @@ another_session(Config) ->
     true = Recorded + Left >= N,
     [] = stopped(Notes).
 
-%% If a process reaches the bound and ends, its entry in the table is used for another process. The
-%% calls of this other process are recorded as usual.
+%% If a process reaches the bound and ends, its entry in the table of processes is used for another
+%% process. The calls of this other process are recorded as usual.
 processes_come_and_go(Config) ->
     Node = a_node(Config),
     Work = fun() ->

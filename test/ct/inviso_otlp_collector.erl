@@ -17,7 +17,8 @@
 start(Answers) ->
     start(Answers, []).
 
-%% @doc Starts a collector. If Tls has options of the application ssl, the collector uses TLS.
+%% @doc Starts a collector. If the list Tls is not empty, the collector uses TLS with these options
+%% of the application ssl.
 -spec start([answer()], [tuple()]) -> map().
 start(Answers, Tls) ->
     Self = self(),

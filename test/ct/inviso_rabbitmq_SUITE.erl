@@ -93,7 +93,7 @@ broker(Base) ->
            {"RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1"},
            {"RABBITMQ_NODE_PORT", integer_to_list(?PORT)},
            {"RUNNING_UNDER_SYSTEMD", "true"}, {"NOTIFY_SOCKET", false},
-           %% If LOGS were set, the broker would write its log to the file that it names.
+           %% If LOGS were set, the broker would write its log to the file that LOGS names.
            {"LOGS", false}],
     %% On a busy machine the broker takes minutes to boot.
     Node = ?NODE:start(Base, #{uid => Uid, program => ?BROKER,
@@ -216,8 +216,8 @@ record_counts_what_the_load_did(Config) ->
     still_works(Config).
 
 %% The slow calls of many modules are shown with the names of record fields, in lines of 80 columns.
-%% The log that -o writes has the same calls, with the names of processes. No check puts the output
-%% into its error, because Common Test takes minutes to print megabytes.
+%% The log that -o writes has the same calls, with the names of processes. If a check fails, its
+%% error does not contain the output, because Common Test takes minutes to print megabytes.
 slow_calls_are_readable(Config) ->
     Cmd = start(Config, ["trace", "--events", "0", "--for", "100s", "--pretty",
                          "--width", "80", "--print-depth", "2", "-o", "s.log",

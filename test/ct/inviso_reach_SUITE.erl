@@ -282,7 +282,7 @@ pods(Config, Hosts) ->
           [A ++ ": there is no node 'nosuch'", B ++ ": there is no node"]),
     fails(Opts, ["--dns", "nosuch.test"], ["no host 'nosuch.test'"]).
 
-%% The node starts faster if it knows this machine's name.
+%% Starts a node on a host. The node starts faster because its /etc/hosts has this machine's name.
 pod(Config, Hosts, Host, Name) ->
     a_node(Config, #{name => none, cookie => "pods", args => ["-name", Name],
                      wrap => ?HOSTS:on(Host, Hosts) ++

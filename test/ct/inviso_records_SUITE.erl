@@ -154,7 +154,7 @@ collections(Config) ->
     [] = [D || D <- Timed, D =< 0],
     [_ | _] = [I || #{<<"tag">> := <<"gc_major_start">>} = I <- Items].
 
-%% If lines were cut, a note at the end says so; --pretty cuts none.
+%% If lines were cut, a note at the end of the output says so. With --pretty, no line is cut.
 lines(Config) ->
     ok = module(Config, shop_a, [debug_info], order()),
     Cut = ["--width", "45", "shop_a:f/1"],

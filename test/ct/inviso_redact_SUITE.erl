@@ -524,7 +524,7 @@ records(Config) ->
      <<"[{order,1,<redacted:list>}]">>,
      <<"#{k => {user,1,<redacted:list>,2}}">>] = [first(E) || E <- Events].
 
-%% Keys can be as long as an atom can be.
+%% The keys of rules can be as long as the longest atoms.
 long_keys(Config) ->
     Keys = [lists:duplicate(N, $k) || N <- [250, 251, 252, 255]]
         ++ [lists:duplicate(127, 233)],

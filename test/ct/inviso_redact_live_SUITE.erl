@@ -145,7 +145,7 @@ functions_and_shapes(Config) ->
                    "-> <redacted:tuple>"]),
     {All, _} = trace(Config, ["--redact", "all", "redact_shop"]),
     ok = has_no_secret(All),
-    %% Searches for "shown-4711", because a time can also have the digits 4711.
+    %% Searches for "shown-4711", because a time can also contain the digits 4711.
     nomatch = string:find(All, "shown-4711"),
     ok = has_no_secret(All),
     ok = has(All, ["redact_shop:login(", "{shown,<redacted:atom>}"]).
@@ -196,7 +196,7 @@ merged(Config) ->
                        "--redact", "redact_shop:login/2 -> -"]),
     #{status := 0, out := Out} =
         run(Config, ["merge", "--redact", "all", Log]),
-    %% Searches for "shown-4711", because a time can also have the digits 4711.
+    %% Searches for "shown-4711", because a time can also contain the digits 4711.
     nomatch = string:find(Out, "shown-4711"),
     ok = has_no_secret(Out),
     ok = has(Out, ["login(", "<redacted:list>"]),

@@ -414,7 +414,7 @@ a_killed_session_leaves_nothing(Config) ->
     true = call(Node, erlang, exit, [S, kill]),
     wait_until(fun() -> no_rooms(Node) end),
     {traced, false} = call(Node, erlang, trace_info, [{lists, seq, 2}, traced]),
-    %% The earlier session is gone, so another session can now have its name.
+    %% The killed session is gone, so another session can now have the same name.
     {ok, S2, _} = start(Node, Guard),
     wait_state(S2, [tracing]),
     ok = ask(S2, remove),

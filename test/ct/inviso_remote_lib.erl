@@ -25,7 +25,7 @@ attach(Node, More) ->
     ok = ask(Guard, ready),
     Ok.
 
-%% @doc Sends only the first request of attaching. More changes the arguments of the request.
+%% @doc Sends only the first request of attaching. The map More replaces arguments of the request.
 ask_attach(#{name := Name} = Node, More) ->
     {ok, _, Modules, _} = inviso_bring:payload(),
     Bindings = [{'Args', maps:merge(args(self()), More)}, {'Mods', Modules}],
@@ -70,8 +70,8 @@ ask(Pid, Request, Ms) ->
     Pid ! {'$gen_call', {self(), Tag}, Request},
     receive {Tag, Answer} -> Answer after Ms -> no_answer end.
 
-%% @doc Starts a session that traces lists:seq/2 in new processes. More changes
-%% the session's options.
+%% @doc Starts a session that traces lists:seq/2 in all processes. The map More
+%% replaces options of the session.
 start(Node, Guard) ->
     start(Node, Guard, #{}).
 

@@ -10,7 +10,7 @@
          most_failures_first/1, options_select/1, a_full_disk_leaves_no_file/1]).
 -export([page_has_the_numbers/1, page_loads_nothing/1, pictures_have_all/1,
          page_in_a_browser/1, labels_of_the_timeline/1]).
-%% for a recording
+%% Functions that are traced in a recording.
 -export([slow/0, fast/0]).
 
 -define(LIB, inviso_trace_lib).
@@ -284,7 +284,8 @@ text_has_the_numbers(Config) ->
     like(Short, "^  and [0-9]+ more$"),
     true = length(Short) < length(Text).
 
-%% Functions with failures are in the order of their failures, those of a slow function too.
+%% The table of failures is in the order of the number of failures, although the table of functions
+%% has the slow function first.
 most_failures_first(Config) ->
     Log = ?LIB:name(Config, "failures.log"),
     Tracer = ?LIB:open(Log, #{}),
@@ -318,7 +319,7 @@ like(Text, Regexp) ->
 
 %%---------------------------------------------------------------------------
 
-%% The options with which `inviso merge' selects events also work here.
+%% The options with which `inviso merge' selects events also work with `inviso report'.
 options_select(Config) ->
     Logs = ?config(logs, Config),
     Slow = report({Logs, ["--min-duration", "1us", "--mfa", "inviso_exports_work:outer"]}),
@@ -377,8 +378,8 @@ page_has_the_numbers(Config) ->
          Report = maps:without([<<"timeline">>, <<"charts">>, <<"profile">>], data(Page))
      end || {Input, Report} <- ?config(reports, Config)].
 
-%% The page is a single file that loads nothing else. A browser must not take terms in the page's
-%% data for HTML.
+%% The page is a single file that loads nothing else. A browser must not interpret terms in the
+%% page's data as HTML.
 page_loads_nothing(Config) ->
     {_, Page} = page(Config, {?config(logs, Config), []}),
     [1, 1, 2] = [length(binary:matches(Page, T))
@@ -390,7 +391,7 @@ page_loads_nothing(Config) ->
     {match, Urls} = re:run(Page, "[a-z]+://[^'\" ]*", [global, {capture, all, binary}]),
     [<<"http://www.w3.org/2000/svg">>] = lists:usort(lists:append(Urls)),
     #{<<"slowest_requests">> := Requests} = data(Page),
-    %% The page's data has the term that looks like HTML.
+    %% The page's data contains the term that looks like HTML.
     [_] = [L || #{<<"label">> := L} <- Requests, L =:= <<"<<\"</script>\">>">>].
 
 %% The timeline shows all events. The flame graph shows the whole time of the calls. Each chart
@@ -507,7 +508,7 @@ one_event(Config, Chromium) ->
     {0, 0, ["0 ns", "20 ns", "40 ns", "60 ns" | _], "0 ns + 100 ns"} =
         drawn(Config, Chromium, {[Log], ["--to", To]}).
 
-%% The page shows each time as a short number, also if it is rounded up to the next unit.
+%% The page shows each time as a short number, even if rounding changes the unit of the time.
 short_times(Config, Chromium) ->
     {File, Page} = page(Config, hd(timelines())),
     Times = [round(Sign * N * Unit)
@@ -526,9 +527,9 @@ texts(Name, Dom) ->
                               [unicode, {capture, all_but_first, list}]),
     string:split(Texts, "|", all).
 
-%% Returns the duration of a report, the time of its first call if that is negative, and the texts
-%% with times that a browser draws on the timeline: the labels of the axis, and the visible part of
-%% the time. A script before those of the page records the texts.
+%% Returns the duration of a report, the time of its first call (or 0 if this time is positive), and
+%% the texts with times that a browser draws on the timeline: the labels of the axis, and the
+%% visible part of the time. A script that runs before the page's own scripts records the texts.
 drawn(Config, Chromium, Input) ->
     {File, Page} = page(Config, Input),
     #{<<"duration_ns">> := Span, <<"timeline">> := #{<<"slices">> := Slices}} = data(Page),

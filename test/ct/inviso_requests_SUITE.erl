@@ -465,9 +465,9 @@ received_it(_, _, _) ->
     true.
 
 %% Checks that the event Cause belongs to the turn that begins with the hop Parent (what the process
-%% does until it receives the next message). It can be the parent's receive event, or a later event
-%% of the same process in this turn. If the parent has no receive event, it can be the parent's send
-%% event.
+%% does until it receives the next message). Cause can be the parent's receive event, or a later
+%% event of the same process in this turn. If the parent has no receive event, Cause can be the
+%% parent's send event.
 is_in_turn(Cause, _, #{<<"receive_id">> := Cause}, _) ->
     true;
 is_in_turn(Cause, _, #{<<"send_id">> := Cause} = Parent, _) ->
@@ -500,8 +500,8 @@ two_programs([First | _] = Nodes, I) ->
                     [] -> [{print, {id, erlang:unique_integer([positive])}}];
                     P -> [{print, {id, erlang:unique_integer([positive])}} | P]
                 end || _ <- [1, 2]],
-    %% If both requests had the same label and the same worker, their events could not be told
-    %% apart. So the test never gives them both.
+    %% If two requests with the same label began in the same worker, their events could not be told
+    %% apart. So such requests never begin in the same worker here.
     {Starts, Labels} = case I rem 3 of
                            0 -> {[new, new], [I, I]};
                            1 -> {[w1, w2], [{shop, I}, <<"order", I>>]};

@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The example in the document of seq_trace, "Example of Use".
+%% The example in the documentation of the module seq_trace, "Example of Use".
 -module(inviso_requests_seed).
 
 -export([run/0]).

@@ -9,7 +9,7 @@
 -module(inviso_requests_work).
 
 -export([program/3, actions/1]).
-%% on the nodes
+%% Called on the traced nodes.
 -export([record/1, stop/0, hire/1, start/4, settle/1, done/0, truth/0, child/2]).
 
 -define(TABLE, ?MODULE).
@@ -83,8 +83,8 @@ id() ->
 worker(I) ->
     list_to_atom("w" ++ integer_to_list(I)).
 
-%% After the program has ended, each node has a value of done/0. Returns the sum that these values
-%% must have.
+%% After the program has ended, done/0 returns a number on each node. Returns the sum that these
+%% numbers must have.
 actions(Program) ->
     lists:sum([1 + more(A) || A <- Program]).
 

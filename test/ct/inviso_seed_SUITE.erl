@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Tests the code examples and the promises of the document of Inviso, chapter
-%% by chapter. Each case quotes its chapter.
+%% Tests the code examples and the promises in the documentation of the original
+%% Inviso, chapter by chapter. Each case quotes its chapter.
 -module(inviso_seed_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -184,7 +184,8 @@ modules(Nodes, Text) ->
 %%  spawn(AutoMod,AutoFunc,AutoArg), there will simply be no initialization."
 %%
 %% "RuntimeToolsArgs is the argument Arg provided to the Runtime_Tools
-%%  application": here to the application inviso, where it is [].
+%%  application". Here the application inviso calls autostart/1, and the argument
+%% is [].
 autostart_module(Config) ->
     [N = #{name := Node}, _] = ?config(nodes, Config),
     ok = module(N, "-module(my_autostart).\n"
@@ -307,7 +308,7 @@ dependency(Config) ->
 %%  either do nothing or suspend tracing. When the runtime component is stopped,
 %%  my_ovl:stop(my_port_pgm) will be called."
 %%
-%% As in the original, `stop' also gets what `start' returned, and `check' gets
+%% As in the original Inviso, `stop' also gets what `start' returned, and `check' gets
 %% the reason for the call: docs/from-the-original.md, "Overload".
 overload_protection(Config) ->
     [N = #{name := Node}, _] = ?config(nodes, Config),

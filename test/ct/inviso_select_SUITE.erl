@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% What users select, with the command on real nodes: wildcards, groups, records of
-%% other modules, the same selectors live and offline, and small conveniences.
+%% Tests how users select calls and messages on real nodes: by wildcards, by groups, and
+%% by records of other modules. The same selectors work live and with logs. Also tests
+%% small conveniences of the command.
 -module(inviso_select_SUITE).
 
 -include_lib("common_test/include/ct.hrl").

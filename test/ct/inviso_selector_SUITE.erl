@@ -101,9 +101,9 @@ random(Config) ->
     _ = [same = different(Elixir, Args, Config) || Elixir =/= none],
     {ok, _, Spec} = on_node(Erlang),
     Answers = [answer(Spec, A) || A <- Args],
-    %% The parser must see that a text is in Elixir's syntax. A call shows this, because it begins
-    %% with a capital S. But send(x1) is also valid in Erlang's syntax, in which x1 is an atom and
-    %% no variable. So the Elixir texts of messages are not compared.
+    %% The parser recognizes Elixir's syntax of a call by the capital S at the beginning of the
+    %% text. But an Elixir text for messages, such as send(x1), is also valid in Erlang's syntax, in
+    %% which x1 is an atom and no variable. So Elixir texts for messages are not compared.
     _ = [begin
              {ok, _, Other} = on_node(Elixir),
              {Erlang, Elixir, Answers} =

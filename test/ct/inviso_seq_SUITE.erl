@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The document of seq_trace with a tracer of inviso as the system tracer: each function, each
-%% message and each section has a case that is named after it. inviso_seq_SUITE_data/document.names
-%% lists all functions, messages and sections. What the document says about C nodes is in
-%% inviso_cnode_SUITE, and the causal order of several nodes in inviso_requests_SUITE.
+%% Tests what the documentation of seq_trace says, with inviso's tracer as the system tracer. Each
+%% function, message and section of the documentation has a case that is named after it.
+%% inviso_seq_SUITE_data/document.names lists them. inviso_cnode_SUITE tests what the documentation
+%% says about C nodes, and inviso_requests_SUITE tests the causal order of several nodes.
 -module(inviso_seq_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -24,7 +24,7 @@
          ports_of_several_requests/1, ports_of_another_process/1,
          ports_that_send_lists/1, ports_and_wrong_data/1, distribution/1,
          example_of_use/1]).
-%% on other nodes
+%% Called on other nodes.
 -export([remote_request/1, remote_start/1, remote_stop/1]).
 
 -import(inviso_seq_lib, [token/2, run/3, traced/2, entries/1, causes/1, json/1]).
@@ -875,7 +875,7 @@ example_of_use(Config) ->
             end,
     {Ours, _} = printed(Print, 8, Document),
     Ours = Document,
-    %% The text format of `inviso merge' has the same four events, in other words.
+    %% The text format of `inviso merge' shows the same four events, with different words.
     Lines = [as_in_the_document(L, P, S) || L <- text(Log)],
     ["seq_trace 17 print {0,1} <0.30.0> to [] \"**** Trace Started ****\"",
      "seq_trace 17 'receive' {0,2} <0.30.0> to <0.31.0> {<0.30.0>,the_message}",

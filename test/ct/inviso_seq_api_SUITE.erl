@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The functions of inviso_seq, except those for ports: the section "Ports" of the
-%% document of seq_trace in inviso_seq_SUITE has these.
+%% Tests the functions of inviso_seq, except those for ports, which inviso_seq_SUITE
+%% tests in its cases for the section "Ports" of the documentation of seq_trace.
 -module(inviso_seq_api_SUITE).
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Runs functions in processes with tokens, and returns what a tracer of inviso
-%% as the system tracer has recorded.
+%% @doc Runs functions in processes with tokens, and returns the events that inviso's
+%% tracer, as the system tracer, has recorded.
 -module(inviso_seq_lib).
 
 -export([token/2, run/3, traced/2, entries/1, causes/1, json/1]).

@@ -189,8 +189,9 @@ again(P, Id) ->
     P ! {again, Id},
     ok.
 
-%% @doc Every 20 ms, sends 55 messages to the process `echo' on the node, N times. Waits for the
-%% answer to each message. A message has an odd serial, and its answer has the next serial.
+%% @doc Makes N rounds, one every 20 ms. In each round, sends 55 messages to the process `echo' on
+%% the node, and waits for the answer to each message. A message has an odd serial, and its answer
+%% has the next serial.
 pings(Node, N) ->
     {P, Ref} = spawn_monitor(fun() -> ping(Node, N) end),
     receive {'DOWN', Ref, process, P, normal} -> ok end.

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% Runs the example of the Inviso document, call by call, on a node with inviso
-%% and a node without inviso. Then tests how the API starts, adopts and ends
-%% runtime components.
+%% Runs the example in the documentation of the original Inviso, call by call, on a
+%% node with inviso and a node without inviso. Then tests how the API starts,
+%% adopts and ends runtime components.
 -module(inviso_session_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -124,7 +124,7 @@ merged(Config, [Node1, Node2]) ->
                     string:prefix(L, atom_to_list(Node1)) =/= nomatch,
                     string:find(L, "call,{code,which,[ordset]},") =/= nomatch].
 
-%% --- after it ---------------------------------------------------------------
+%% --- after the example ------------------------------------------------------
 
 nothing_stays_on_the_remote_node(Config) ->
     {N1, #{name := Node1}, #{name := Node2, dir := Dir2} = N2} =

@@ -3,12 +3,14 @@
 %% patterns, match specs, work, and queries. A seed gives the same script on
 %% each release.
 %%
-%% The scripts leave out events that depend on chance (`running',
-%% `garbage_collection'). They leave out what the engine does differently on OTP
-%% 25 and 26: a global pattern beside another session's local pattern, and
-%% `return_to' after exceptions and from recursion through functions that are
-%% not traced, and `call_time' while match specs change the flag `call'. They also
-%% leave out the item `meta', for which OTP 27 and 29 have different answers.
+%% The scripts leave out:
+%%
+%%   - events that depend on chance: `running', `garbage_collection'
+%%   - the item `meta', for which OTP 27 and 29 give different answers
+%%   - what the engine does differently on OTP 25 and 26: a global pattern beside
+%%     another session's local pattern; `return_to' after exceptions, and from
+%%     recursion through functions that are not traced; `call_time' while match
+%%     specs change the flag `call'
 -module(inviso_sessions_gen).
 
 -export([script/1]).

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The specs of users: for each form, its match spec and the calls of a live
-%% process that match; and the text of each error.
+%% Tests the specs of users: for each form of spec, the match spec that it gives
+%% and the calls of a live process that it selects; for each error, its text.
 -module(inviso_spec_SUITE).
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1,

@@ -7,7 +7,8 @@
 %% the node even if its distribution or network is broken. A request leaves
 %% neither modules nor connections behind.
 %%
-%% A node ends when the process that started it ends, or the test's own node.
+%% A node ends when the process that started it ends, or when the test's own node
+%% ends.
 -module(inviso_stock_node).
 
 -export([start/2, stop/1, call/4, call/5, many/4, zip/5, eval/2, run/2, said/1]).

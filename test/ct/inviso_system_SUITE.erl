@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% Events of the system monitor as specs of the commands. The tests provoke an event of
-%% each kind on a node. Another tool that has the system monitor, or takes it, is never
-%% disturbed.
+%% each kind on a node. If another tool is the system monitor, or becomes it, inviso
+%% never disturbs this tool.
 -module(inviso_system_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -148,8 +148,8 @@ counted(Config) ->
     #{<<"large_heap">> := #{<<"count">> := N, <<"kind">> := <<"event">>}} = final(Objects),
     true = N >= 3.
 
-%% Another tool is the system monitor already. It stays the system monitor, and the error message
-%% shows it.
+%% Another tool is the system monitor already. It stays the system monitor. If a node has only one
+%% system monitor, the error message names the process of the tool.
 another_tool_has_it(Config) ->
     {Tool, Set} = call(one(Config), ?WORK, holds, []),
     #{status := Status, err := Err} =

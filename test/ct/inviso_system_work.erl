@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Work that makes the VM report events to the system monitor, which
-%% inviso_system_SUITE runs on its nodes.
+%% @doc Work for the nodes of inviso_system_SUITE. The work makes the VM report
+%% events to the system monitor.
 -module(inviso_system_work).
 
 -export([collects/1, runs_long/1, is_busy/0, is_busy_to/1, is_flooded/1, reports/2, holds/0]).

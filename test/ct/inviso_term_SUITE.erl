@@ -306,7 +306,7 @@ text_prints_as_p0(Config) ->
 %%---------------------------------------------------------------------------
 %% Packets
 
-%% Records more names than the dictionary of one small packet can have.
+%% Records more names than fit into the dictionary of one small packet.
 many_names_in_a_packet(Config) ->
     Atoms = [list_to_atom("inviso_term_" ++ integer_to_list(I))
              || I <- lists:seq(1, 3000)],

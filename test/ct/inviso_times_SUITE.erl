@@ -90,8 +90,8 @@ traced(Tracer, Fun) ->
 exited({Pid, Ref}) ->
     receive {'DOWN', Ref, process, Pid, Why} -> Why end.
 
-%% Ends the timing. Returns #{Key => #{count, unpaired, min, max, sum, values}}: `values' is the
-%% number of call times that the buckets contain.
+%% Ends the timing. Returns #{Key => #{count, unpaired, min, max, sum, values}}. `values' is the
+%% number of call times that are in the buckets of the key's histogram.
 ended({inviso_tracer, H} = Tracer) ->
     _ = erlang:trace(all, false, [all]),
     ok = taken(H, 0),

@@ -386,8 +386,8 @@ node_at_port(Config, Cert) ->
 
 %% Starts a process that passes bytes on between the command and the node. Returns the process, and
 %% the port for the command. After N pieces from the node, the process passes on nothing more from
-%% the node, and sends the caller {held, Pid}. A message {send, Bytes} makes it send bytes to the
-%% command.
+%% the node, and sends the caller {held, Pid}. When the process gets a message {send, Bytes}, it
+%% sends these bytes to the command.
 relay(To, N) ->
     Test = self(),
     {ok, L} = gen_tcp:listen(0, [binary, {active, false},

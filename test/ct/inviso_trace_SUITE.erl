@@ -1546,8 +1546,8 @@ session(Tracee, Name) ->
     1 = inviso_trace:process(S, Tracee, true, [call]),
     S.
 
-%% Returns the process that runs the test. Either this process or the tracee calls the function. The
-%% tracee is linked to the process that runs the test.
+%% Returns the process that runs the test. The caller of this function is either that process or the
+%% tracee, which is linked to that process.
 self_or(Tracee) ->
     case self() of
         Tracee -> {links, [Pid | _]} = process_info(Tracee, links), Pid;
@@ -1595,8 +1595,8 @@ log(#{level := warning, msg := {Format, Args}}, #{config := Pid}) ->
 log(_, _) ->
     ok.
 
-%% The first argument is a list of processes. The engine refuses it with the same error as OTP, and
-%% other sessions continue.
+%% The test gives a list of processes to process/4, which takes only one process. The engine refuses
+%% the list with the same error as OTP, and other sessions continue.
 a_list_of_processes_is_refused(Config) ->
     ok = call(?config(node, Config), ?MODULE, lists_refused, []).
 

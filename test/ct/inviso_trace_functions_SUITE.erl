@@ -285,8 +285,8 @@ call_time(Config) ->
     same(?FUNCTION_NAME, Config).
 
 %% The call times of a session are those of processes that it traces or has traced. Two kinds of
-%% processes are left out: those that only another session traces, and those that the session would
-%% trace only after a link.
+%% processes are left out: those that only another session traces, and those that would get the
+%% session's flags only by a link.
 call_time_of_those_that_are_traced(script) ->
     Times = {b, info, [{?WORK, f, 1}, call_time]},
     [{open, a}, {open, b}, {process, other}, {process, another},
@@ -312,8 +312,8 @@ call_time_of_those_that_are_traced(script) ->
 call_time_of_those_that_are_traced(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Another session traces the calls of the same process all the time. A session's call time has only
-%% the calls that the process makes while the process has the session's flag `call'.
+%% Another session traces the calls of the same process all the time. A session's call time includes
+%% only the calls that the process makes while the process has the session's flag `call'.
 call_time_while_the_session_traces(script) ->
     Times = {b, info, [{?WORK, f, 1}, call_time]},
     [{open, a}, {open, b},
@@ -344,7 +344,8 @@ call_time_while_the_session_traces(script) ->
 call_time_while_the_session_traces(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Two sessions have the counter, and trace the calls of a process in turn and together.
+%% Two sessions have set call_time on a function. They trace the calls of a process, first in turn
+%% and then together.
 call_time_of_two_sessions(script) ->
     On = fun(S) -> {S, process, [tracee, true, [call]]} end,
     Off = fun(S) -> {S, process, [tracee, false, [call]]} end,

@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% For inviso_tracer_SUITE: the session of the erl_tracer document, whose tracer
-%% prints sender and receiver of each message. It runs in a quiet node.
-%% Processes are identified by their registered names, and new processes by a
-%% number.
+%% For inviso_tracer_SUITE: the example session in the documentation of erl_tracer,
+%% whose tracer prints the sender and the receiver of each message. The session
+%% runs on a node where nothing else happens. Processes are identified by their
+%% registered names, and new processes by a number.
 -module(inviso_trace_pairs).
 
 -export([by_process/0, by_tracer/1]).

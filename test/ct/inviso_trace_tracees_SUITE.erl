@@ -543,8 +543,8 @@ answers_of_info(script) ->
 answers_of_info(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% For some errors, OTP 27 explains another argument, or none. The list leaves these errors out.
-%% They are tested in inviso_trace_SUITE.
+%% For some errors, OTP 27 explains another argument than the engine does, or none. The list in this
+%% case leaves these errors out. They are tested in inviso_trace_SUITE.
 errors_are_explained(script) ->
     [{open, a},
      [{explain, a, process, Args}

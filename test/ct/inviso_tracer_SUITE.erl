@@ -377,8 +377,8 @@ notes_say_what_was_cut(Config) ->
     {0, <<>>, _} = ?LIB:merge(Log, "json").
 
 %%---------------------------------------------------------------------------
-%% The example in the document of seq_trace, "Example of Use": four events, with
-%% their serials.
+%% The example in the documentation of seq_trace, "Example of Use": four events,
+%% with their serials.
 
 system_tracer_records_the_example_of_the_seed(Config) ->
     Log = ?LIB:name(Config, "x.log"),

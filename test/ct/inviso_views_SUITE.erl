@@ -279,7 +279,7 @@ filter_selects_requests(Config) ->
 %%---------------------------------------------------------------------------
 %% Diagrams
 
-%% Each line is valid for Mermaid, in which no character of a term has a special meaning.
+%% Each line is valid in Mermaid's syntax, and no character of a term has a special meaning there.
 mermaid_has_a_row_for_each_message(Config) ->
     Safe = "([A-Za-z0-9 _.,@/()\\[\\]-]|#[0-9]+;)*",
     Known = "^(sequenceDiagram|  participant P[0-9]+ as " ++ Safe

@@ -42,7 +42,7 @@ settle(Name) ->
     {ok, settle} = call(Name, {settle, now}),
     ok.
 
-%% Answers the other requests.
+%% Handles a message to a server other than the shop: stock, till or journal.
 answer({call, From, {take, _, {wait, Ms}}}) ->
     receive after Ms -> reply(From, {ok, taken}) end;
 answer({call, From, {What, _, _}}) ->

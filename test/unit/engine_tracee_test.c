@@ -186,9 +186,9 @@ static void a_new_session_has_no_flags_of_an_ended_one(void **state)
 	assert_timed(pid(6), 8, 8);
 }
 
-/* The first session with the flag `call' gets the process's times. Later only the
- * server changes which sessions get them, because it must read the VM's counters
- * first. */
+/* The first session with the flag `call' gets the process's call times. After
+ * that, only the server changes which sessions get these times, because it must
+ * read the VM's counters first. */
 static void times_stay_attributed_until_the_server_has_read_them(void **state)
 {
 	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };
@@ -202,16 +202,18 @@ static void times_stay_attributed_until_the_server_has_read_them(void **state)
 	(void)inv_tracee_edit(pid(5), &other);
 	assert_timed(pid(5), 4, 12);
 	assert_true(inv_tracee_set_timed(pid(5), 12));
-	/* A session that has the flag is kept, although the server did not know
-	 * it: a callback may have set the flag meanwhile. */
+	/* The server passes only session 2 (bit 4). Session 3 is kept, too,
+	 * because it has the flag: a callback may have set the flag after the
+	 * server's reading. */
 	assert_true(inv_tracee_set_timed(pid(5), 4));
 	assert_timed(pid(5), 12, 12);
 	(void)change(pid(5), BIT(CALL), 0);
 	assert_timed(pid(5), 12, 8);
 }
 
-/* A process that dies takes its times with it. The next process with the entry
- * has the times of the sessions whose flag it is born with. */
+/* A new process gets the entry of a dead process. The times of the new process
+ * go only to sessions whose flag `call' the process has from the start, and not
+ * to the sessions that got the times of the dead process. */
 static void a_new_process_has_times_of_its_own(void **state)
 {
 	uint32_t calls = change(pid(5), 0, BIT(CALL));
@@ -223,8 +225,9 @@ static void a_new_process_has_times_of_its_own(void **state)
 	assert_timed(pid(5), 4, 4);
 }
 
-/* When a callback has set the flag `call', it attributes the times at once. It does
- * not end what is attributed to other sessions. */
+/* A callback that has set the flag `call' for a session calls inv_tracee_time,
+ * so that this session gets the process's call times at once. Sessions that got
+ * the times before still get them. */
 static void a_callback_only_adds_sessions(void **state)
 {
 	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };

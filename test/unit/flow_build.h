@@ -31,7 +31,7 @@ struct feed {
 	uint8_t terms[64];
 	size_t n_terms;
 	int64_t now;
-	uint32_t feed; /* the number that the next item gets as its feed */
+	uint32_t feed; /* the number of the next item's feed */
 };
 
 static inline void feed_open(struct feed *f, const struct inv_flow_opts *opts)

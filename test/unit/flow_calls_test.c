@@ -107,8 +107,8 @@ static void a_loss_makes_open_calls_uncertain(void **state)
 }
 
 /* f9 is called inside f3, and never returns. The time that the process spends
- * in f9 itself counts as time of f3. If a call inside f9 ends, its time counts
- * as its own. */
+ * in f9 itself counts as f3's own time. The time of a call inside f9 that ends
+ * does not count as f3's own time. */
 static void calls_without_returns_are_transparent(void **state)
 {
 	const struct inv_call *c;
@@ -348,7 +348,7 @@ static void times_that_overflow(void **state)
 	}
 }
 
-/* --- bounds ---------------------------------------------------------------- */
+/* --- bounds --------------------------------------------------------------- */
 
 static void bound(size_t memory)
 {
@@ -417,7 +417,7 @@ static void an_event_that_is_too_large_is_not_kept(void **state)
 	assert_null(c->event);
 }
 
-/* --- the model ------------------------------------------------------------- */
+/* --- the model ------------------------------------------------------------ */
 
 #define PROCESSES 5
 #define DEPTH 30
@@ -437,7 +437,7 @@ struct model {
 	uint32_t pid[PROCESSES];
 	unsigned losses;
 	int64_t id;
-	unsigned lossy; /* of this number of events, one is lost; 0: no event is
+	unsigned lossy; /* one in this many events is lost; 0: no event is
 			   lost */
 	unsigned checked;
 	bool returned[3]; /* returned[i]: a return of function i was seen */

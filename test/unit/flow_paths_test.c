@@ -363,7 +363,7 @@ static const char *name_of_function(const char *name)
 		.function = { .bytes = (const uint8_t *)name,
 			      .len = strlen(name) },
 		.arity = 1,
-		.hash = name[2], /* any that differs */
+		.hash = name[2], /* differs between the names of this test */
 	};
 
 	return inv_paths_enter(&profile, inv_paths_root(&profile), &m, false)

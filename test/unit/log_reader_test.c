@@ -7,13 +7,13 @@
 #include "abi/ring.h"
 #include "unit/log_collect.h"
 
-/* Decompressing the totals again for each of 4096 streams would be far more
- * packets than this. */
+/* At most this many packets may be decompressed. A reader that decompressed the
+ * totals again for each of 4096 streams would decompress far more. */
 #define DECOMPRESSED_MAX 10000u
 static unsigned n_decompressed;
 
-/* Counts the calls of the library's function, which does the work. Fails the
- * test if there are too many. */
+/* Takes the place of the function in libzstd: counts the call, and then calls
+ * the function in libzstd. Too many calls fail the test. */
 size_t ZSTD_decompressDCtx(ZSTD_DCtx *ctx, void *to, size_t cap,
 			   const void *from, size_t n)
 {

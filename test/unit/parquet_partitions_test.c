@@ -252,9 +252,9 @@ static void one_key_makes_one_level(void **state)
 	assert_true(has("/calls/node=a@h/part-0.parquet"));
 }
 
-/* Writes rows of 100 MB. The rows in memory may have 4 MiB. The memory in use
- * also includes the memory for encoding a row group, and what malloc rounds
- * up. */
+/* Writes 100 MB of rows, of which at most 4 MiB may be in memory. The memory in
+ * use also includes the memory for encoding a row group, and the bytes that
+ * malloc adds. */
 static void memory_has_a_bound(void **state)
 {
 	static const char *const nodes[] = { "a@h", "b@h", "c@h", "d@h" };

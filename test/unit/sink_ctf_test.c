@@ -38,7 +38,7 @@ static void long_strings_are_cut(void **state)
 	(void)state;
 	becomes("abcdef", 6, 6, "abcdef");
 	becomes("abcdefg", 7, 6, "abcdef\xe2\x80\xa6");
-	/* Not within a character. */
+	/* A text is not cut within a character. */
 	becomes("abcde\xc3\xa9g", 8, 6, "abcde\xc3\xa9\xe2\x80\xa6");
 }
 

@@ -73,7 +73,7 @@ static void rows_are_copied(void **state)
 	assert_int_equal(b.n, INV_BATCH_ROWS);
 	for (unsigned i = 0; i < INV_BATCH_ROWS; i++)
 		check(&b, i, 1 + i);
-	/* A column's cell in the next row is `width' further. */
+	/* The next row's cell of the same column is b.width cells later. */
 	assert_ptr_equal(inv_batch_cell(&b, 0, 2) + b.width,
 			 inv_batch_cell(&b, 1, 2));
 	assert_int_equal(inv_batch_kinds(&b, INV_LOSSES_ID),
@@ -86,7 +86,8 @@ static void rows_are_copied(void **state)
 	add(&b, 1000, 3);
 	for (unsigned i = 0; i < 3; i++)
 		check(&b, i, 1000 + i);
-	/* Each byte that malloc was asked for counts: cells, kinds and texts. */
+	/* Each byte that malloc was asked for counts: cells, kinds and
+	 * texts. */
 	assert_int_equal(inv_batch_size(&b),
 			 b.width * (INV_BATCH_ROWS * sizeof(*b.cells) + 1) +
 				 b.texts.cap);

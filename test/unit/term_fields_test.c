@@ -164,7 +164,8 @@ static void deep_terms_are_left_out(void **state)
 	       1);
 }
 
-/* The definition in a note. */
+/* Definitions of records are read from notes. A note that is cut or invalid
+ * gives no definition. */
 static void notes_are_read(void **state)
 {
 	const struct inv_print_opts o = { .fields = { &fields, NULL } };

@@ -67,7 +67,7 @@ static void a_received_token_is_not_stale(void **state)
 	assert_false(inv_starters_done(s, PID(1)));
 	/* A process receives a message with a token, and then calls a function
 	 * that begins requests. This call continues the request of the message.
-	 * When the call has ended, the token is stale again. */
+	 * When the call has ended, the next such call begins a new request. */
 	inv_starters_go_on(s, PID(1));
 	inv_starters_end(s, PID(1));
 	assert_true(inv_starters_done(s, PID(1)));
