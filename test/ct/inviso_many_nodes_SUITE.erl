@@ -31,7 +31,7 @@
 -define(EVENTS, 1200).
 %% ?PAGE must have at least this many queries.
 -define(QUERIES, 8).
-%% The columns whose numbers differ between runs.
+%% A pattern for the names of columns whose numbers differ between runs.
 -define(VARIES, "(^|_)(ms|us|ts)$|^(pid|args|lost|gaps|events|times_median)$").
 
 all() -> [duckdb, clickhouse].

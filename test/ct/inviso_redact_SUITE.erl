@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% Redaction in the tracer: which values a rule hides, what is recorded in their
-%% place, and that the values are nowhere.
+%% place, and that no file or memory contains the hidden values.
 -module(inviso_redact_SUITE).
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).

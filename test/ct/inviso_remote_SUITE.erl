@@ -997,7 +997,7 @@ clean(Config, Guard) ->
     _ = leave(Guard),
     is_clean(?config(before, Config)).
 
-%% Makes N calls of lists:seq/2 in a new process, and waits until it ends.
+%% Makes N calls of lists:seq/2 in a new process, and waits until the process has ended.
 seqs(Node, N) ->
     {_, _} = eval(Node, "{P, R} = spawn_monitor(fun() ->"
                   " F = fun F(0) -> ok; F(I) -> lists:seq(1, I rem 5), F(I - 1)"

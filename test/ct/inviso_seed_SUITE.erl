@@ -47,9 +47,10 @@ end_per_testcase(_Case, Config) ->
 
 %% --- meta tracing -----------------------------------------------------------
 
-%% "Meta tracing": "Simple example where the call to the function
-%% connection:assoc_id(Pid,Ref) will associated Pid with the id Ref. We will then
-%% in a merged log-file see a translation between Pid and Ref."
+%% A call of connection:assoc_id(Pid, Ref) is meta traced, so the merged log shows the
+%% name Ref with Pid. The chapter "Meta tracing" says: "Simple example where the call
+%% to the function connection:assoc_id(Pid,Ref) will associated Pid with the id Ref.
+%% We will then in a merged log-file see a translation between Pid and Ref."
 meta_tracing(Config) ->
     [#{name := Node1} = N1, #{name := Node2} = N2] = ?config(nodes, Config),
     {ok, _} = call(N1, inviso, start, []),
@@ -90,6 +91,8 @@ meta_tracing(Config) ->
     3 = length(binary:matches(Out, iolist_to_binary(Mine))),
     {ok, _} = call(N1, inviso, stop_all, []).
 
+%% The user gives the function that makes the state of the meta tracer (the public loop
+%% data). Here this state is a tuple of 10 elements.
 %% "Simple example where tracing is initiated with a public loop data structure
 %% having 10 places for nine (the locally registered names is mandatory) different
 %% functions to be meta traced. Note that the BIF list_to_tuple/1 is used as

@@ -89,7 +89,8 @@ forms_select_the_same(Config) ->
 
 random_selectors_select_the_same(Config) ->
     Counts = [random(Config) || _ <- lists:seq(1, inviso_test_lib:soak(1500, 50000))],
-    %% Between 5 % and 50 % of the calls are selected, so both results are tested.
+    %% Between 5 % and 50 % of the calls must be selected, so that the test has many calls of both
+    %% kinds: calls that are selected, and calls that are not.
     {Yes, All} = {lists:sum([Y || {Y, _} <- Counts]),
                   lists:sum([N || {_, N} <- Counts])},
     ct:pal("~b of ~b calls are selected", [Yes, All]),
@@ -124,10 +125,11 @@ changed_texts_select_the_same(Config) ->
                                      end),
                  {Text, Args}
              end || _ <- lists:seq(1, inviso_test_lib:soak(1500, 50000))],
-    %% For some texts the results may differ. These texts are left out. A record is found by the
-    %% name of the module, and the change may be in this name. If a text selects messages, it can be
-    %% invalid in one notation and valid in the other. Erlang also accepts numbers such as 1.2_5,
-    %% and integer(X) for is_integer(X).
+    %% Three kinds of texts are left out, because the parsers may treat them differently. Texts with
+    %% a record: the record is found by the name of the module, and the change may be in this name.
+    %% Texts that select messages: such a text can be invalid in one notation and valid in the
+    %% other. Texts with numbers such as 1.2_5, or with integer(X) for is_integer(X): Erlang
+    %% accepts these.
     Left = "rec|send|[0-9]_|is_[,;]",
     [] = [D || {T, Args} <- Cases, re:run(T, Left) =:= nomatch,
                D <- [different(T, Args, Config)], D =/= same].

@@ -45,7 +45,8 @@ stock(Id) ->
     seq_trace:print({stock, Id}),
     Id * 2.
 
-%% @doc Makes one checkout. It sends 4 messages and prints once, which is 9 events.
+%% @doc Makes one checkout. In a checkout, 4 messages are sent and received, and one process prints
+%% once. So a checkout makes 9 events.
 checkout(Id, {Shop, Stock}) ->
     {shop, Shop} ! {order, self(), Id, Stock},
     receive {done, Id, V} -> V end.

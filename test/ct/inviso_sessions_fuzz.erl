@@ -9,8 +9,8 @@
 -define(MOST, 10).
 
 %% @doc Plays random scripts on both VMs. Exits with 1 if at least one outcome differs. The first
-%% two arguments are commands that start a VM, which runs serve/0. The others are the number of
-%% seconds, and the first seed.
+%% two arguments are commands that start a VM, which runs serve/0. The third argument is the number
+%% of seconds for which scripts are played, and the fourth is the first seed.
 -spec main() -> no_return().
 main() ->
     [Here, There, Secs, Seed] = init:get_plain_arguments(),

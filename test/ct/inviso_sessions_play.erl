@@ -13,15 +13,17 @@
 %%   {Session, Function, Args}   calls a function of inviso_trace with the
 %%                      session's handle and Args
 %%   {explain, Session, Function, Args}  does the same, and explains an error
-%%   {run, Work}, {run, Name, Work}, {load, Module}, {kill, Name}
-%%   {destroy, Session}, {info, What}    session_destroy/1, session_info/1
+%%   {run, Work}, {run, Name, Work}      the tracee, or the process Name, does Work
+%%   {load, Module}     loads a module again
+%%   {kill, Name}       kills a process
+%%   {destroy, Session}, {info, What}    calls session_destroy/1 or session_info/1
 %%   {until, Session, Tag}   waits for an event Tag of the session
 %%   {only, Tags}       leaves events with other tags out of the outcome
 %%
 %% In arguments `tracee' stands for the traced process, the name of a process
 %% for that process, and `{port, Name}', `{session, Name}' and `{tracer, Name}'
 %% for the thing with that name. Work is a list of actions: `{call, F, Args}' of
-%% inviso_sessions_work, `{send, Msg}' to itself, and others.
+%% inviso_sessions_work, `{send, Msg}' (the process sends Msg to itself), and others.
 %%
 %% The outcome consists of the answers, and of the events of each tracer, in
 %% order for each tracee. The outcome is the same in each run: processes and

@@ -344,8 +344,8 @@ call_time_while_the_session_traces(script) ->
 call_time_while_the_session_traces(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% Two sessions have set call_time on a function. They trace the calls of a process, first in turn
-%% and then together.
+%% Two sessions have set call_time on a function. At some times one of them traces the calls of a
+%% process, and at other times both do.
 call_time_of_two_sessions(script) ->
     On = fun(S) -> {S, process, [tracee, true, [call]]} end,
     Off = fun(S) -> {S, process, [tracee, false, [call]]} end,
@@ -360,7 +360,8 @@ call_time_of_two_sessions(script) ->
 call_time_of_two_sessions(Config) ->
     same(?FUNCTION_NAME, Config).
 
-%% A session traces the calls of no process, but other sessions do, and one of them ends.
+%% Session b has set call_time on a function, but traces the calls of no process. Session a traces
+%% the calls of three processes. Then session a ends.
 call_time_of_processes_of_another_session(script) ->
     Times = {b, info, [{?WORK, f, 1}, call_time]},
     [{open, a}, {open, b}, {process, other}, {process, another},

@@ -60,7 +60,8 @@ static void messages_both_ways_bound_the_offset(void **state)
 	upper(NOW, 3 * S + 70);
 	build();
 	/* A message gives a bound for the time of the message. For another
-	 * time, the bound is weaker by 500 ppm of the time between the two. */
+	 * time, the bound is weaker by 500 ppm of the difference between that
+	 * time and the time of the message. */
 	at(NOW);
 	assert_int_equal(high, 3 * S + 70);
 	assert_int_equal(low, 3 * S - 50 - 1000);
@@ -243,7 +244,7 @@ static void the_truth_is_always_inside(void **state)
 	}
 }
 
-/* --- clocks ---------------------------------------------------------------- */
+/* --- clocks --------------------------------------------------------------- */
 
 static struct inv_clocks c;
 #define NODES 12u

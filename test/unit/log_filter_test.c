@@ -25,7 +25,7 @@ static void events(struct build *b)
 	       INV_T_NIL);
 	/* 4: send */
 	RECORD(b, 4000, INV_TAG_SEND, INV_EV_EXTRA, PID, M, PID);
-	/* 5: in 0 */
+	/* 5: the event `in', with 0 in place of the current function */
 	RECORD(b, 5000, INV_TAG_IN, 0, PID, 0);
 	/* 6: seq_trace {send, {0,1}, <0.88.0>, m, f} */
 	RECORD(b, 6000, INV_TAG_SEQ_TRACE, 0, 17, 0x85, M, 0x82, 0, 1, PID, M,
@@ -148,7 +148,7 @@ static void functions_are_known_by_name_and_arity(void **state)
 	one(MFAS, "f:m/0", "3L");
 	one(MFAS, ":m.f/1", "1L");
 	one(MFAS, "'m':'f'/1", "1L");
-	one(MFAS, "M", "L"); /* Elixir.M */
+	one(MFAS, "M", "L"); /* M is the module Elixir.M */
 	refused(MFAS, "m/2", "lists:seq/2");
 	refused(MFAS, "m:f/x", "Enum.map");
 	refused(MFAS, "m:f/256", "Enum.map");

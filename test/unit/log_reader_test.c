@@ -299,9 +299,10 @@ static void losses_in_several_totals_are_reported_once(void **state)
 	build_release(&b);
 }
 
-/* A reader needs the totals of the file for each stream. Compressed totals can
- * be small in the file and large in memory. If there are many, only the last
- * ones are decompressed again for each stream. */
+/* A reader needs the totals of the file for each stream. A compressed packet of
+ * totals can be small in the file and large in memory. If the file has many
+ * such packets, only the last of them are decompressed again for each
+ * stream. */
 static void many_totals_are_not_decompressed_for_each_stream(void **state)
 {
 	const struct inv_log_totals none = { .stream = INV_RINGS_MAX - 1 };

@@ -136,7 +136,7 @@ static void work(size_t at, unsigned n)
 
 static const char *const seq[] = { "lists:seq/2" };
 
-/* --- sessions ---------------------------------------------------------------- */
+/* --- sessions ------------------------------------------------------------- */
 
 static void a_live_session_is_followed_to_its_end(void **state)
 {
@@ -262,7 +262,7 @@ static void options_arrive(void **state)
 	ask_ok(&s, INV_VERB_REMOVE);
 }
 
-/* --- fetching ---------------------------------------------------------------- */
+/* --- fetching ------------------------------------------------------------- */
 
 static struct inv_session recorded(const char *name, size_t at, unsigned n)
 {
@@ -388,9 +388,9 @@ static void two_nodes_are_fetched_at_once(void **state)
 
 /* The fetch of two logs calls this function again and again. At first node 1 is
  * suspended (SIGSTOP). At the time `until', this function lets node 1 continue.
- * Until then, the fetch waits for node 1. It waits for longer than dead_man_ms
- * of the session on node 0, after which a session without requests ends. This
- * session must not end. */
+ * Until then, the fetch waits for node 1. The wait is longer than dead_man_ms
+ * of the session on node 0, the time after which a session without requests
+ * ends. But the session on node 0 must not end. */
 static void wait_then_thaw(void *arg, const struct inv_fetch *f, size_t n)
 {
 	int64_t *until = arg;

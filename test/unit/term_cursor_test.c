@@ -372,15 +372,20 @@ static void functions_have_the_tokens_of_their_terms(void **state)
 		{ BYTES("\xe2\xc8\x03\x09"), "tam,af,LC2>>." },
 		{ BYTES("\x82\xe2\x42\xe3\x43"),
 		  "ttam,af,Ltam,af,i2>,tam,af,n>>>,tam,af,i0>>." },
-		{ BYTES("\xe2\x05"), "tam,af,Li5!" }, /* one is missing */
+		/* the second argument is missing or invalid */
+		{ BYTES("\xe2\x05"), "tam,af,Li5!" },
 		{ BYTES("\xe2\x05\xd5"), "tam,af,Li5!" },
 		{ BYTES("\xe2\x05\xc7\x06"), "tam,af,Li5!" },
 		{ BYTES("\xe2\x05\xc8\x04\x09"), "tam,af,Li5!" },
-		{ BYTES("\xe4"), "!" }, /* no atoms */
+		/* entry 4, whose module and name are not in the dictionary */
+		{ BYTES("\xe4"), "!" },
 		{ BYTES("\x44"), "!" },
-		{ BYTES("\xe0"), "!" },		    /* an atom */
-		{ BYTES("\xe9"), "!" },		    /* no entry */
-		{ BYTES("\xd2\x40\x42\x01"), "!" }, /* fun m:<function>/1 */
+		/* entry 0, which is an atom and no function */
+		{ BYTES("\xe0"), "!" },
+		/* entry 9, which does not exist */
+		{ BYTES("\xe9"), "!" },
+		/* fun m:N/1, where N is a function and no atom */
+		{ BYTES("\xd2\x40\x42\x01"), "!" },
 	};
 	char text[100];
 
