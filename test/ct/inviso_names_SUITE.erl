@@ -539,7 +539,7 @@ flight_recorder_flushed(Config) ->
     _ = [exit(P, kill) || P <- Pids].
 
 %% The names of a flight recorder are written from time to time and not only at its end, because the
-%% node may die before.
+%% node may die before the end.
 flight_recorder_of_a_dead_node(Config) ->
     Log = ?LIB:name(Config, "x.log"),
     Peer = ?LIB:node_start(#{}),

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% The command `inviso top' on two nodes, whose processes and calls are known: what it
-%% prints once, and what it shows on a terminal, which `script' of util-linux provides.
+%% prints with --once, and what it shows on a terminal, which tmux provides.
 -module(inviso_top_SUITE).
 
 -include_lib("common_test/include/ct.hrl").

@@ -1,8 +1,8 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% A small shop on three nodes, for inviso_views_SUITE. This module runs on the
-%% traced nodes. Each request takes the same way: a client orders at the shop
-%% (node a), which asks stock (node b) and till (node c) in turn, tells the
-%% journal (node c), and answers.
+%% traced nodes. Most requests take this way: a client orders at the shop (node a).
+%% The shop asks the stock (node b) and then the till (node c). Then it tells the
+%% journal (node c), and answers the client.
 -module(inviso_views_work).
 
 -export([open/2, order/3, order/4, settle/1, many/2]).
