@@ -169,8 +169,8 @@ at(Hour, Minute) ->
     Epoch = calendar:datetime_to_gregorian_seconds({{1970, 1, 1}, {0, 0, 0}}),
     calendar:datetime_to_gregorian_seconds({{2026, 11, 27}, {Hour, Minute, 0}}) - Epoch.
 
-%% Records the calls of a function of shop_cart, and their ends. Returns how many events were lost.
-%% Runs on the node.
+%% Runs the function F of shop_cart, and records the calls that F makes, with their ends. Returns
+%% how many events were lost. Called on the node.
 record(Log, Buffer, F, Args) ->
     {ok, {M, S} = Tracer} = inviso_tracer:open(Log, options(Buffer)),
     Traced = [{add, 2}, {price, 1}, {total, 1}, {pay, 2}, {line, 1}],

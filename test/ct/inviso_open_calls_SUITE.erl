@@ -210,8 +210,9 @@ a_recording(Config) ->
         ?LIB:run(opts(Config, Node), ["merge", "--json", Log]),
     check_ends(Merged).
 
-%% A note in the log says that marks tell which calls have a recorded end. In a flight recorder this
-%% note may be overwritten. Even then, no call may be shown inside a call whose end is not recorded.
+%% In the log, calls whose ends are recorded have a mark, and a note says that the log has these
+%% marks. In a flight recorder this note may be overwritten. Even then, no call may be shown inside
+%% a call whose end is not recorded.
 a_flight_recorder(Config) ->
     Node = a_node(Config),
     Log = filename:join(maps:get(home, Node), "box"),

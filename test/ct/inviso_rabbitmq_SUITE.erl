@@ -116,7 +116,7 @@ client(Name, Config, Queue, Count) ->
                        integer_to_list(Count)]},
                exit_status, binary, stderr_to_stdout]).
 
-%% Returns what a client prints, up to the end of a line. The client runs on.
+%% Returns what a client prints, up to the end of a line. The client continues to run.
 said(Port, Said) ->
     case binary:last(<<0, Said/binary>>) of
         $\n -> Said;

@@ -72,7 +72,7 @@ init_per_testcase(Case, Config) ->
     true = erlang:set_cookie(Name, call(Node, erlang, get_cookie, [])),
     pong = net_adm:ping(Name),
     %% The first attach makes the node load modules of OTP, which stay loaded.
-    %% So attach and leave once before the footprint is taken.
+    %% So the test attaches and leaves once before the footprint is taken.
     {ok, #{guard := Guard}} = inviso_remote_lib:ask_attach(Node, #{want => code}),
     gone = inviso_remote_lib:leave(Guard),
     inviso_test_lib:wait_until(

@@ -32,7 +32,7 @@ start_node(Name, Dir, Args) ->
 start_stock_node(Name, Dir) ->
     start_stock_node(Name, Dir, []).
 
-%% @doc Starts a node of the plain release with more environment variables.
+%% @doc Starts a node of the plain release with additional environment variables.
 -spec start_stock_node(atom() | string(), file:filename(),
                        [{string(), string()}]) -> test_node().
 start_stock_node(Name, Dir, Env) ->

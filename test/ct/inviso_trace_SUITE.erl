@@ -1693,7 +1693,7 @@ not_needed() ->
     _ = [receive {trace, P, send, hello, _} -> ok after 60000 -> error(P) end
          || P <- [New, Newest]],
     receive {trace, Old, _, _, _} = M -> error(M) after 0 -> ok end,
-    %% The session turns the events off again. The processes still have its flags.
+    %% The session turns the events off again. The processes still have the session's flags.
     1 = inviso_trace:send(S, false, []),
     Last = spawn(Echo),
     [{flags, [send]}] =

@@ -75,7 +75,8 @@ session(Log) ->
         true -> ok;
         false -> unload_engine()
     end,
-    %% As long as the session's handle exists, the libraries of engine and tracer stay loaded.
+    %% As long as the session's handle exists, the libraries of engine and tracer stay loaded. So
+    %% this process first collects the handle as garbage.
     erlang:garbage_collect(),
     inviso_trace_lib:until(fun() -> not mapped() end),
     ok.

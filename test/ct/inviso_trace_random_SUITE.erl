@@ -50,8 +50,8 @@ same(Seed, Hash, Expected, Node) ->
             false
     end.
 
-%% @doc Writes the outcomes of this VM's own sessions
-%% (tools/record-sessions.sh).
+%% @doc Plays the scripts on this VM, which must have trace sessions itself. Writes
+%% the outcomes to a file (tools/record-sessions.sh).
 -spec record() -> ok.
 record() ->
     true = inviso_sessions_lib:has_sessions(),

@@ -190,8 +190,9 @@ hostile_terms_in_text(Config) ->
                re:run(L, "^(request|   #| *[0-9]+ |--)", [unicode]) =:= nomatch],
     like(Text, "─c[^ ]* '?</script><b>\"; end%%{#lt;}'? {call,").
 
-%% A filter removes hops (messages and prints) from a tree. A remaining hop whose parent was removed
-%% follows from the nearest hop before it that remains. Otherwise the remaining hops are unchanged.
+%% A filter removes hops (messages and prints) from a tree. If the parent of a remaining hop was
+%% removed, the hop gets its nearest remaining ancestor as its parent. Otherwise the remaining hops
+%% are unchanged.
 filter_selects_hops(Config) ->
     Filters = [{["--filter", "receive({call, _, _})"],
                 fun(#{<<"message">> := M}) -> binary:longest_common_prefix([M, <<"{call,">>]) =:= 6;

@@ -18,8 +18,8 @@
 /* A number of bytes: more than fit into the pipe and the screen's buffer. */
 #define PLENTY 10000000
 
-/* The pipe that is standard output and standard error of the process in
- * run(). */
+/* A pipe, which is standard output and standard error of the process that run()
+ * starts. */
 static int ends[2];
 
 /*

@@ -109,7 +109,7 @@ static void a_message_follows_from_its_send_event(void **state)
 }
 
 /* The log has no send events, so the cause of a received message is the
- * sender's last event before it. */
+ * sender's last event before it sent the message. */
 static void without_the_flag_send(void **state)
 {
 	(void)state;

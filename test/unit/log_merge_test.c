@@ -60,8 +60,8 @@ static int stop(void **state)
 }
 
 /* Adds event n at the time ns to the log of node i (no event if n is 0). Then
- * pushes the new bytes of the log, and sets the watermark `mark'. Both times
- * are system times. */
+ * pushes the new bytes of the log, and sets the watermark `mark'. `ns' and
+ * `mark' are system times. */
 static void push(struct fixture *f, unsigned i, uint64_t ns, unsigned n,
 		 int64_t mark)
 {

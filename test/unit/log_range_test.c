@@ -34,7 +34,7 @@ static void read_range(struct collected *c, const struct inv_buf *files,
 	inv_merge_release(&m);
 }
 
-/* --- examples -------------------------------------------------------------- */
+/* --- examples ------------------------------------------------------------- */
 
 /* The Erlang system time at the moment at which the clock of the events is
  * 0. */
@@ -92,8 +92,9 @@ static void packets_outside_are_skipped_with_their_losses(void **state)
 	expect(&b, 300, 310, 10, 2);
 	expect(&b, 305, 505, 30, 4);
 	expect(&b, 309, 401, 20, 3);
-	/* No event is in the range. But between the packets around it events
-	 * were lost, which may have been in the range. */
+	/* No event is in the range. But events were lost between the last
+	 * packet before the range and the first packet after it. These events
+	 * may have been in the range. */
 	expect(&b, 250, 260, 0, 1);
 	expect(&b, 0, 1, 10, 2);
 	/* The range ends before the first event, so it has no loss either. */
@@ -201,7 +202,7 @@ static void both_times_of_a_clock_that_went_back_are_found(void **state)
 	build_release(&b);
 }
 
-/* --- random logs ----------------------------------------------------------- */
+/* --- random logs ---------------------------------------------------------- */
 
 #define FILES 4u
 #define STREAMS 3u

@@ -17,7 +17,7 @@
  */
 
 /* The dictionary: 0 is ok, 1 is 'A b', 2 is é, 3 is <0.10.128>, 4 is
- * #Port<0.300>, 5 is node 3, and 6 is maybe. */
+ * #Port<0.300>, 5 is the node b@c with the number 3, and 6 is maybe. */
 static const char definitions[] = "\x01\x05"
 				  "maybe"
 				  "\x04\x05\x03\x02"

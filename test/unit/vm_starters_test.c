@@ -79,8 +79,8 @@ static void a_process_that_only_continues_is_never_done(void **state)
 	inv_starters_go_on(s, PID(1));
 	inv_starters_end(s, PID(1));
 	assert_false(inv_starters_done(s, PID(1)));
-	/* There is an end, but no call. The call began before the patterns were
-	 * set. */
+	/* There is an end without a call, because the call began before the
+	 * patterns were set. */
 	inv_starters_end(s, PID(1));
 	inv_starters_begin(s, PID(1));
 	inv_starters_end(s, PID(1));
