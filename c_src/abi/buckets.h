@@ -18,7 +18,7 @@
  */
 #define INV_BUCKETS_BITS 5
 #define INV_BUCKETS 32u	       /* buckets of a block */
-#define INV_BUCKETS_BLOCKS 60u /* cover all values of 64 bits */
+#define INV_BUCKETS_BLOCKS 60u /* enough blocks for all values of 64 bits */
 
 /* Returns the number of a value's block, and in *bucket the number of the
  * value's bucket in this block. */

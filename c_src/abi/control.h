@@ -73,8 +73,8 @@
  *	owner     text, "user@host (os pid 4711)"
  *	want      tracer: NIF and spooler are needed; code: they are not
  *	dirs      [binary]: directories; the node creates its private
- *		  directory in the first of them in which it can; []: the
- *		  node chooses
+ *		  directory in the first of these in which this succeeds; []:
+ *		  the node chooses
  *    files in the result lists which of "inviso_tracer.so" and "inviso_spool"
  *    the command must send.
  *    brought is true if a command pushed the code to the node.
@@ -152,8 +152,8 @@
  *		  expr	    only if `by' is value: the expression, a binary
  *		  every_ms  the interval of the notes, from 50 to 3600000; the
  *			    session notes all counts when it ends
- *	sample	  a map (absent: specs are traced): the session has no specs, and
- *		  notes samples of stacks in its log (INV_NOTE_SAMPLE)
+ *	sample	  a map (absent: specs are traced): the session has no specs,
+ *		  and notes samples of stacks in its log (INV_NOTE_SAMPLE)
  *		  hz	    how many times a second it takes samples, from 1 to
  *			    1000
  *		  waiting   boolean: it also samples waiting processes
@@ -197,7 +197,7 @@
  *
  *    Status, a map:
  *	name, owner, mode, keep	as given
- *	since		Erlang system time, seconds
+ *	since		when the session started: Erlang system time, seconds
  *	specs		as given
  *	limits		as given
  *	state		arming | tracing | stopping | stopped | failed
@@ -212,10 +212,11 @@
  *			otherwise none
  *	log		in mode record or detached a binary, the path of the
  *			log; otherwise none
- *	matched		#{functions, processes, sensitive, system}: how many of
- *			each specs and procs select. sensitive: processes that
- *			cannot be traced, because they have the process flag
- *			`sensitive'. system: the kinds of events of the system
+ *	matched		#{functions, processes, sensitive, system}: the numbers
+ *			of functions, processes and so on that the values of
+ *			specs and procs select. sensitive: processes that cannot
+ *			be traced, because they have the process flag
+ *			`sensitive'. system: kinds of events of the system
  *			monitor. With dry_run the map also has list =>
  *			[binary], lines for the user. With seq it also has
  *			idle: how many specs match nothing on this node
@@ -255,7 +256,8 @@
  *    A gauge ends when the connection to the client's node is lost, or when
  *    it has got no request for 10 s plus two times every_ms.
  *    Requests to a gauge:
- *	stop			ok, when the gauge runs no code of inviso
+ *	stop			ok, as soon as the gauge no longer runs code of
+ *				inviso
  *	measure			a map:
  *	now		Erlang monotonic time, ns
  *	uptime_ms, schedulers, run_queue, processes, process_limit, ports

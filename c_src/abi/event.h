@@ -72,8 +72,8 @@ enum inv_tag {
 	INV_TAGS(INV_TAG_ENUM)
 #undef INV_TAG_ENUM
 	INV_TAG_COUNT,
-	/* A tag of a newer release, which INV_TAGS does not have. The record
-	 * contains the tag's atom. */
+	/* A tag that is not in INV_TAGS, for example of a newer release of OTP.
+	 * The record contains the tag's atom. */
 	INV_TAG_OTHER = 255
 };
 
@@ -143,9 +143,9 @@ enum inv_ev_flags {
 /*
  * Light mode (payload => none) leaves out messages, arguments and results. In
  * send, receive and seq_trace a HOLE (abi/term.h) replaces the message. The
- * payload of call is {M,F,Arity}, as is the extra of spawn and spawned.
- * return_from and exception_from have no value. The records of other tags are
- * unchanged.
+ * payload of call is {M,F,Arity}. The extra of spawn and spawned is
+ * {M,F,Arity}, too. return_from and exception_from have no value. The records
+ * of other tags are unchanged.
  */
 
 /*

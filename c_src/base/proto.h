@@ -85,8 +85,8 @@ INV_HOT void inv_proto_double(struct inv_buf *b, uint32_t field, double v)
 	inv_proto_fixed64(b, field, bits);
 }
 
-/* Writes a field of the type bytes. Also for a field of the type string, if the
- * n bytes are UTF-8. */
+/* Writes a field of the type bytes, or, if the n bytes are UTF-8, of the type
+ * string. */
 void inv_proto_bytes(struct inv_buf *b, uint32_t field, const void *p,
 		     size_t n);
 

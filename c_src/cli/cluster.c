@@ -243,7 +243,7 @@ static void settle_names(struct inv_cluster *c)
 	}
 }
 
-/* Handles the user's first signal, which came while the command was
+/* Handles a signal of the user that arrived while the command was
  * connecting. */
 static int interrupted(struct inv_cluster *c)
 {

@@ -106,8 +106,8 @@ static void draw(struct seq *s)
 
 /* Ends the sessions if two conditions are true: enough requests have begun; and
  * all requests that are shown have ended, or no event was recorded for idle_ms.
- * Returns after how many ms to check again. -1: the next check is after the
- * next answer of a node. */
+ * Returns the time until the next check, in ms; -1: check after the next answer
+ * of a node. */
 static int64_t check(struct seq *s)
 {
 	int64_t now = inv_mono_ms();

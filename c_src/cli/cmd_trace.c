@@ -510,7 +510,7 @@ static int set_color(struct trace *t, const char *arg)
 	return -1;
 }
 
-/* Takes the actions slow and failed from the SPECs. */
+/* Finds the actions slow and failed in the SPECs, and adds them to t->pick. */
 static void pick_specs(struct trace *t, const struct argp_state *state)
 {
 	struct inv_err err = { 0 };

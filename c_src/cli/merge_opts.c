@@ -199,7 +199,8 @@ void inv_merge_opts_end(struct inv_merge_opts *o,
 		argp_failure(state, INV_EXIT_FAILED, 0, "no memory");
 }
 
-/* Changes the format into the view of requests that the options choose. */
+/* If the options choose a view of requests, replaces the format by this
+ * view. */
 static void choose_view(struct inv_merge_opts *o,
 			const struct argp_state *state)
 {

@@ -47,8 +47,8 @@ struct inv_merge_opts {
 	unsigned n_redact_texts;
 };
 
-/* Sets the defaults, with room for argc arguments. Returns 0, or the exit
- * status after an error message. Release *o in both cases. */
+/* Sets the defaults, and allocates memory for argc arguments. Returns 0, or the
+ * exit status after an error message. Release *o in both cases. */
 int inv_merge_opts_init(struct inv_merge_opts *o, const char *program,
 			int argc);
 

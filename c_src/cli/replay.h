@@ -51,9 +51,9 @@ int inv_replay_took(struct inv_replay *r, const struct inv_member *m,
 		    const struct inv_followed *f);
 
 /*
- * Prints the trees of requests that have ended. Call this function when bytes
- * arrive. Also call it if no bytes arrive for as many ms as its last result
- * says; -1: only when bytes arrive.
+ * Prints the trees of requests that have ended. Returns a time in ms, or -1.
+ * Call this function when bytes arrive. If it has returned a time, also call it
+ * when this time has passed without new bytes.
  */
 int64_t inv_replay_turn(struct inv_replay *r);
 

@@ -13,8 +13,9 @@
 void inv_report_put_counts(struct inv_buf *b, const struct inv_member *m);
 /* Like inv_report_put_counts, with the sums of the counts of all members. */
 void inv_report_put_sum(struct inv_buf *b, const struct inv_members *ms);
-/* Append to the status line: "arming 2 of 7 functions | " while sessions arm;
- * and " | 12s left", the longest remaining time of all sessions. */
+/* Append parts of the status line. inv_report_put_arming appends "arming 2 of 7
+ * functions | " while sessions arm. inv_report_put_left appends " | 12s left":
+ * the longest remaining time of all sessions. */
 void inv_report_put_arming(struct inv_buf *b, const struct inv_members *ms);
 void inv_report_put_left(struct inv_buf *b, const struct inv_members *ms);
 /* Appends why the session stopped: "15 s", "run queue 212, limit 64", "lost:

@@ -19,9 +19,9 @@ static const char *skip_space(const char *p)
 	return p;
 }
 
-/* Returns the place after what is at p: a quoted text, a literal of a character
- * ($x, in Elixir ?x), or any other character. `begin' is where the whole SPEC
- * begins. */
+/* Skips a quoted text, a literal of a character ($x, in Elixir ?x), or any
+ * other single character at p. Returns the place after it. `begin' is the first
+ * character of the whole SPEC. */
 static const char *skip(const char *begin, const char *p)
 {
 	char quote = *p;

@@ -59,7 +59,8 @@ int inv_tallying_exec(struct inv_tallying *c, const struct argp *argp, int argc,
 
 /*
  * Parses the value of --by, a list of words such as "function,node". Sets the
- * key, and whether nodes are added up. Reports an unknown word.
+ * key, and whether the counts of all nodes are added up. Reports an unknown
+ * word.
  */
 void inv_tallying_by(struct inv_tallying *c, const char *list,
 		     struct argp_state *state);

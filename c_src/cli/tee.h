@@ -22,8 +22,9 @@ struct inv_tee {
 /* Makes the files, which must not exist, with mode 0600. Returns an enum
  * inv_exit, and reports errors. */
 int inv_tee_open(struct inv_tee *t, const struct inv_members *ms);
-/* Appends the bytes in *f, a piece of m's log, to m's file. The first failure
- * is reported, and returns false. Later calls write nothing and return true. */
+/* Appends the bytes in *f, a piece of m's log, to m's file. On the first
+ * failure, reports the failure and returns false. Later calls write nothing and
+ * return true. */
 bool inv_tee_put(struct inv_tee *t, const struct inv_member *m,
 		 const struct inv_followed *f);
 /* Closes the files. Returns false if a file could not be written. */

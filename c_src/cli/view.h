@@ -52,9 +52,9 @@ void inv_view_took(struct inv_view *v, const struct inv_member *m,
 void inv_view_ended(struct inv_view *v, const struct inv_member *m);
 
 /*
- * Prints the available items. Call this function when bytes arrive. Also call
- * it if no bytes arrive for as many ms as its last result says; -1: only when
- * bytes arrive.
+ * Prints the available items. Returns a time in ms, or -1. Call this function
+ * when bytes arrive. If it has returned a time, also call it when this time has
+ * passed without new bytes.
  */
 int64_t inv_view_print(struct inv_view *v);
 /* Prints the lines that the format has held back. */

@@ -167,7 +167,8 @@ void inviso_cnode_received(struct inviso_cnode *c, erlang_msg *msg,
 	msg->token.from.node[0] = '\0';
 }
 
-/* Writes the events in memory, unless a message has arrived already. */
+/* Writes the events that are still in memory to the log, unless a message has
+ * arrived already. */
 static void flush_before_waiting(struct inviso_cnode *c, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };

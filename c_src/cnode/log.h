@@ -72,11 +72,12 @@ int inv_cnode_log_open(struct inv_cnode_log *l, const char *path,
 int inv_cnode_log_add(struct inv_cnode_log *l, const struct inv_cnode_event *ev,
 		      size_t keep);
 
-/* Writes the events in memory. On failure they are lost, and err->sys has
- * errno. */
+/* Writes the events that are still in memory to the file. On failure these
+ * events are lost, and err->sys is the errno. */
 int inv_cnode_log_flush(struct inv_cnode_log *l, struct inv_err *err);
 
-/* Writes the events in memory and the totals, and closes the file. */
+/* Writes the events that are still in memory, and the totals, to the file, and
+ * closes it. */
 int inv_cnode_log_close(struct inv_cnode_log *l, struct inv_err *err);
 
 #endif

@@ -18,7 +18,7 @@ static void leave_out(struct inv_slot *slot)
 	atomic_fetch_add_explicit(&slot->left_out, 1, memory_order_relaxed);
 }
 
-/* --- callbacks --------------------------------------------------------------- */
+/* --- callbacks ------------------------------------------------------------ */
 
 /* Returns true if the event's value is a mark, {'$inviso_ends', V}, and sets
  * *value to V. */
@@ -125,7 +125,7 @@ bool INV_TRACER_HOLDS(uint64_t handle, ERL_NIF_TERM pid, bool held_elsewhere)
 	return atomic_load(&slot->holds) && inv_bound_holds(slot, handle, pid);
 }
 
-/* --- the session ------------------------------------------------------------- */
+/* --- the session ---------------------------------------------------------- */
 
 static struct inv_tracer *borrow(ErlNifEnv *env, ERL_NIF_TERM term)
 {

@@ -14,7 +14,8 @@
  * where it can be inlined. Callers use only inv_bound_count.
  */
 
-/* inv__bound_begin for an event with a value, which can be a mark. */
+/* Does the work of inv__bound_begin for an event with a value. The value can be
+ * a mark. */
 enum inv_bound inv__bound_begin_valued(struct inv_tracer *t,
 				       struct inv_open_calls *o,
 				       uint32_t function,

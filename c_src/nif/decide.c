@@ -136,7 +136,7 @@ void inv_decide_read(const struct inv_decide *d, uint32_t n_threads,
 	counts->open = kept > ended ? kept - ended : 0;
 }
 
-/* --- a call begins ----------------------------------------------------------- */
+/* --- a call begins -------------------------------------------------------- */
 
 static void init_encoder(struct inv_encoder *e, const struct inv_tracer *t,
 			 ErlNifEnv *env, uint8_t *p, uint32_t room,
@@ -312,7 +312,7 @@ void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 		(void)inv_decide_begin(t, thread, te, of, now, false);
 }
 
-/* --- a call ends ------------------------------------------------------------- */
+/* --- a call ends ---------------------------------------------------------- */
 
 /* Returns true if the term is `error' or a tuple whose first element is
  * `error'. */
@@ -455,7 +455,7 @@ void inv_decide_exited(struct inv_tracer *t, uint32_t thread, uint64_t process,
 	lose(t->decide, thread, n);
 }
 
-/* --- the record -------------------------------------------------------------- */
+/* --- the record ----------------------------------------------------------- */
 
 bool inv_decide_put(struct inv_encoder *e, const struct inv_whole *w,
 		    ERL_NIF_TERM tracee)
@@ -480,7 +480,7 @@ bool inv_decide_put(struct inv_encoder *e, const struct inv_whole *w,
 	return true;
 }
 
-/* --- NIFs -------------------------------------------------------------------- */
+/* --- NIFs ----------------------------------------------------------------- */
 
 /* Reads a rule, {MinNs | none, Failed}. */
 static bool get_rule(ErlNifEnv *env, ERL_NIF_TERM term, struct rule *r)
@@ -588,7 +588,8 @@ ERL_NIF_TERM inv_decide_rules(ErlNifEnv *env, int argc,
 	if (!t)
 		return inv_am_closed;
 	if (t->decide && t->bound)
-		/* is_picked() relies on it that each bit is a rule. */
+		/* is_picked() uses the number of each bit as the number of a
+		 * rule, so all bits must have a rule. */
 		left = (uint64_t)rules >> t->decide->n_rules ?
 			       -1 :
 			       inv_functions_each(

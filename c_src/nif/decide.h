@@ -11,10 +11,10 @@
 #include "nif/encode.h"
 
 /*
- * Rules that pick slow calls, and calls that failed. If a function has rules,
- * only those of its calls are recorded that a rule picks. The rule is applied
- * when the call ends. Until then, the tracer keeps the call's arguments
- * (vm/kept.h, nif/kept.h).
+ * Rules that pick slow calls, and calls that failed. If a function has rules, a
+ * call of this function is recorded only if a rule picks the call. The rules
+ * are applied when the call ends. Until then, the tracer keeps the call's
+ * arguments (vm/kept.h, nif/kept.h).
  *
  * 	event		 what the tracer does
  * 	call		 keeps the arguments and the time
@@ -92,8 +92,8 @@ bool inv_decide_endless(struct inv_tracer *t, uint32_t thread,
  * If the event is a call whose end will be recorded, the tracer keeps the call
  * nevertheless, so that its end is not taken for the end of another call. If
  * the event is the end of a call, the called function is stopped, which means
- * that ends of its calls are not recorded any more. For such an end, also does
- * what inv_decide_held does.
+ * that ends of its calls are not recorded any more. For such an end, this
+ * function also does what inv_decide_held does.
  */
 void inv_decide_left_out(struct inv_tracer *t, uint32_t thread,
 			 const struct inv_tracer_event *te, enum inv_tag tag,

@@ -190,8 +190,9 @@ void inv_delivery_event(struct inv_delivery *d, uint32_t thread,
 		atomic_load_explicit(produced, memory_order_relaxed) + 1,
 		memory_order_release);
 	/*
-	 * If there are too many events, most of them find no credit. So the
-	 * credit is checked before the event is weighed, which takes longer.
+	 * If there are too many events, there is no credit for most of them. So
+	 * the credit of events is checked first: this takes less time than to
+	 * weigh the event.
 	 */
 	if (!take(&d->events, 1)) {
 		drop(d, INV_DROP_FULL);

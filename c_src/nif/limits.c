@@ -6,8 +6,9 @@
 
 /*
  * A lease is the thread's part of the limit. If an event has more bytes than
- * the lease has left, the rest of its bytes is taken from those that no thread
- * has leased. Otherwise the rest would not be counted.
+ * remain in the lease, the other bytes of the event are subtracted from the
+ * part of the limit that no thread has leased. So all bytes of the event are
+ * counted.
  */
 void inv_limits_bytes(struct inv_tracer *t, struct inv_lane *lane,
 		      uint32_t bytes)
@@ -40,9 +41,9 @@ static uint32_t lease(_Atomic int64_t *left, uint32_t want)
 }
 
 /*
- * Several threads may call it at the same time. Stores the reason (spent_by)
- * before the state INV_USE_SPENT, so that a thread that sees this state also
- * sees the reason.
+ * Several threads may call this function at the same time. It stores the reason
+ * (spent_by) before the state INV_USE_SPENT, so that a thread that sees this
+ * state also sees the reason.
  */
 void inv_limits_spend(struct inv_tracer *t, enum inv_limit why)
 {

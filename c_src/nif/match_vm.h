@@ -14,7 +14,7 @@
  * does not provide: the result of arithmetic beyond 64 bits, the size of a
  * bitstring that is not of whole bytes, the node of a pid, port or reference of
  * another node, or a fun's arity.  A run allocates nothing itself; terms that a
- * match spec's body builds belong to the environment.
+ * match spec's body builds belong to the environment of the run.
  */
 /* A constant of a program, made once when the program is compiled. t is a term
  * of the environment of the constants. */

@@ -107,10 +107,10 @@ bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term)
 }
 
 /*
- * The VM does not copy the values of variables into the result of a match spec.
- * So a value of the event that is in the result has the same word. If the
- * result has only a part of a redacted value, this function does not find the
- * part.
+ * If the result of a match spec contains the value of a variable, the VM does
+ * not copy the value. So the term has the same word in the result as in the
+ * event. If the result contains only a part of a redacted value, this function
+ * does not find the part.
  */
 bool inv_redact_was_marked(const struct inv_encoder *e, ERL_NIF_TERM term)
 {
@@ -553,8 +553,8 @@ static bool is_place(const struct inv_encoder *e, ERL_NIF_TERM list)
 
 /* Returns how many elements at the start of a tuple are not redacted. If the
  * tuple is an entry of a stack trace, these are the module, the function and
- * the arity, but not a list of arguments. Otherwise it is the first element if
- * it is an atom, the tag. */
+ * the arity, but not a list of arguments. In any other tuple, only the tag is
+ * not redacted: the first element, if it is an atom. */
 static uint32_t tags(const struct inv_encoder *e, const ERL_NIF_TERM *t,
 		     uint32_t arity)
 {

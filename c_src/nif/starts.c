@@ -319,7 +319,7 @@ bool inv_starts_is_ours(struct inv_starts *s, const struct inv_tracer_event *te)
 	return false;
 }
 
-/* --- NIFs ------------------------------------------------------------------ */
+/* --- NIFs ----------------------------------------------------------------- */
 
 /* Gives the tracer its table of processes (vm/starters.h), if it has none.
  * Returns false if there is no memory. */

@@ -13,7 +13,7 @@
 #include "nif/value_key.h"
 #include "vm/tally.h"
 
-/* --- callbacks --------------------------------------------------------------- */
+/* --- callbacks ------------------------------------------------------------ */
 
 /* Makes the key of a function, {M, F, Arguments} or {M, F, Arity}. */
 static inline bool get_function(ErlNifEnv *env, ERL_NIF_TERM term,
@@ -162,7 +162,7 @@ bool inv_tally_event(struct inv_tracer *t, uint32_t thread,
 	return true;
 }
 
-/* --- NIFs -------------------------------------------------------------------- */
+/* --- NIFs ----------------------------------------------------------------- */
 
 static bool has_values(uint32_t by)
 {

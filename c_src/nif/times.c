@@ -81,7 +81,7 @@ static ERL_NIF_TERM name_of(uint32_t number)
 	}
 }
 
-/* --- counting ---------------------------------------------------------------- */
+/* --- counting ------------------------------------------------------------- */
 
 /* The part of the tally in which calls are counted: that of a thread, or the
  * last one, which inv_times_end uses. */
@@ -182,7 +182,7 @@ static void add_unpaired(const struct counter *c, struct inv_tally_cell *cell)
 	inv_tally_add(keys, cell);
 }
 
-/* --- callbacks --------------------------------------------------------------- */
+/* --- callbacks ------------------------------------------------------------ */
 
 static void lost(void *arg, uint64_t process, const struct inv_spans_call *span)
 {
@@ -375,7 +375,7 @@ enum inv_timed inv_times_event(struct inv_tracer *t, uint32_t thread,
 	}
 }
 
-/* --- numbers ----------------------------------------------------------------- */
+/* --- numbers -------------------------------------------------------------- */
 
 static bool get_number(const struct inv_tracer_event *te, uint64_t *n)
 {
@@ -430,7 +430,7 @@ bool inv_times_number(struct inv_tracer *t, uint32_t thread,
 	return true;
 }
 
-/* --- notes ------------------------------------------------------------------- */
+/* --- notes ---------------------------------------------------------------- */
 
 static ERL_NIF_TERM make_note(ErlNifEnv *env, enum inv_note kind,
 			      ERL_NIF_TERM terms)
@@ -500,7 +500,7 @@ ERL_NIF_TERM inv_times_notes(ErlNifEnv *env, const struct inv_tracer *t,
 	return list;
 }
 
-/* --- NIFs -------------------------------------------------------------------- */
+/* --- NIFs ----------------------------------------------------------------- */
 
 /* `processes' is the maximum number of processes whose calls are timed. It is 0
  * if the histograms are of numbers. */

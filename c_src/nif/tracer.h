@@ -38,8 +38,9 @@
  *          is in a callback of the tracer, the library sets the state in the
  *          control page, which the spooler reads, and may free the memory.
  *
- * Tracer callbacks never call the functions below, which take a lock; only NIFs
- * that processes call use them.
+ * The functions at the end of this file take a lock, or work on a borrowed
+ * tracer. Tracer callbacks never call these functions; only NIFs that processes
+ * call use them.
  */
 #define INV_TRACERS_MAX 64u
 #define INV_HANDLE_SLOT_BITS 6
@@ -78,8 +79,8 @@ struct inv_tracer {
 	ErlNifPid keeper;
 	bool ending; /* the keeper has died, so inv_tracer_borrow does not
 			return the tracer */
-	struct inv_delivery *delivery; /* NULL: the tracer records, and uses all
-					  fields below */
+	struct inv_delivery *delivery; /* NULL: the tracer records or counts,
+					  and uses the fields below */
 	struct inv_memory memory;
 	int listener; /* socket on which a spooler gets the memory's descriptor;
 			 -1 if the spooler can open the memory in /proc */
@@ -117,7 +118,8 @@ struct inv_tracer {
 	/* NULL: the tracer does not count events (nif/tally.h). It does not
 	 * change after it was set. */
 	_Atomic(struct inv_tally *) tally;
-	/* NULL: the tracer makes no histograms (nif/times.h). Set before tally. */
+	/* NULL: the tracer makes no histograms (nif/times.h). Set before
+	 * tally. */
 	struct inv_timing *timing;
 	/* True: the histograms are of numbers that match specs report, not of
 	 * times. Set before tally. */

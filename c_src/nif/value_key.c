@@ -26,11 +26,11 @@ static enum form form_of(const struct inv_tally_key *key)
 	return (enum form)(key->kind >> 8);
 }
 
-/* --- writing: called by callbacks -------------------------------------------- */
+/* --- writing: called by callbacks ----------------------------------------- */
 
 #define MAX_MAP 8u
 
-/* Stands in `todo' for a term that is redacted. */
+/* In `todo', REDACTED replaces a term that is redacted. */
 #define REDACTED ((ERL_NIF_TERM)0)
 
 /* `todo' has the terms that are still to be written. Each of them takes at
@@ -283,7 +283,7 @@ struct inv_tally_cell *inv_value_cell(struct inv_values *v,
 	return c;
 }
 
-/* --- reading: called by processes --------------------------------------------- */
+/* --- reading: called by processes ----------------------------------------- */
 
 /* The offsets of a value's tokens: a token is a code with its bytes. The tokens
  * are read from the last to the first, so that the elements of a list, tuple or

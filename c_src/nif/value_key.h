@@ -15,9 +15,10 @@
  * {message, {{Number, Expr}}}. The value is in a tuple because {message, false}
  * would suppress the event. If the expression fails, its value is 'EXIT'.
  *
- * The key itself has the value if that is an atom, a process or port of this
- * node, or an integer of 64 bits.  For other values the key has two hashes of
- * the value's bytes, and a table (vm/values.h) has the bytes:
+ * If the value is an atom, a process or port of this node, or an integer of 64
+ * bits, the key itself contains the value.  For any other value, the key
+ * contains two hashes of the value's bytes, and a table (vm/values.h) contains
+ * the bytes:
  *
  *	a word		atom, or process or port of this node
  *	i, f 8 bytes	integer, float
@@ -28,8 +29,8 @@
  *	c head tail	cons
  *	n		[]
  *	r		a redacted value
- *	x		a term that was left out: the bytes do not suffice, or it is
- *			a term of another type
+ *	x		a term that was left out, because of its size or because it
+ *			has another type
  *
  * So values that differ only in parts that were left out have the same key.
  */

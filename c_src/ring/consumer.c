@@ -168,8 +168,8 @@ static bool slot_is_sound(const struct inv_consumer *c,
  * Sets f->dropped, the counts of lost events. When a packet is opened, its slot
  * gets a copy of the ring's counts. The packet's first fragment has this copy.
  * Later fragments have the copy in the next packet's slot, or the ring's
- * current counts. Counts only increase, so a later fragment never has less than
- * the first.
+ * current counts. Counts only increase, so the counts of a later fragment are
+ * never lower than those of the first.
  */
 static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 			 const struct inv_ring_slot *slot, bool open)

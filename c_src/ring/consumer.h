@@ -65,7 +65,7 @@ struct inv_fragment {
 	uint64_t begin_ns; /* monotonic time to which the first event's time
 			      is relative */
 	uint64_t end_ns;
-	uint32_t n_events; /* 0: the records are notes or, if ev_len is 0, too,
+	uint32_t n_events; /* 0: the records are notes. If ev_len is also 0,
 			      there are no records, only a new position */
 	uint32_t ev_off;   /* offset of ev from the packet's first event, in
 			      bytes */

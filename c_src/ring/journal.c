@@ -5,9 +5,9 @@
 #include "ring/layout.h"
 
 /*
- * Stores v with release order, so that this store comes after all earlier
- * stores of the program. If this spooler is killed, the next spooler finds all
- * its stores up to the moment of its death, and no later store.
+ * Stores v with release order: other programs see this store only after all
+ * earlier stores of this spooler. So if this spooler is killed, the next
+ * spooler never finds a store whose earlier stores are missing.
  */
 static void put(_Atomic uint64_t *p, uint64_t v)
 {

@@ -331,8 +331,8 @@ void inv_board_move(struct inv_board *t, long by)
 	t->chosen[t->table] = at;
 	c->node = rows->v[at].node;
 	snprintf(c->key, sizeof(c->key), "%s", rows->v[at].key);
-	/* If the user chooses the first row, no key is stored: whichever row
-	 * is the first one later is then the chosen row. */
+	/* If the user chooses the first row, no key is stored: when the rows
+	 * change, the new first row is the chosen row. */
 	if (!at)
 		*c->key = 0;
 }

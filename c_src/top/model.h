@@ -53,8 +53,8 @@ struct inv_top_row {
 			     sum over several nodes */
 	const char *key;  /* "<0.9.0>", "shop:pay/2"; node and key identify the
 			     row */
-	const char *name; /* what the row shows as its name: that of the process
-			     or of the function; "": unknown */
+	const char *name; /* name of the process or of the function, as shown;
+			     "": unknown */
 	/* For a process: its figures. NULL: only its messages are known. */
 	const struct inv_gauge_row *process;
 	double messages; /* in a second; -1: unknown */
@@ -100,9 +100,10 @@ void inv_board_release(struct inv_board *t);
 void inv_board_measured(struct inv_board *t, size_t node, struct inv_gauged *g);
 
 /*
- * inv_board_timed takes the times of calls, inv_board_counted the counts of
+ * inv_board_timed stores the times of calls, inv_board_counted the counts of
  * messages. ms: how long the nodes have timed or counted, by their own clock.
- * Both copy what they need from r and flow. Return 0 or INV_ENOMEM.
+ * Both functions copy what they need from r and flow. They return 0 or
+ * INV_ENOMEM.
  */
 int inv_board_timed(struct inv_board *t, const struct inv_ranking *r,
 		    const struct inv_flow *flow, uint64_t ms);

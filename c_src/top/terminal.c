@@ -17,7 +17,7 @@
 
 /* How long ncurses waits for the rest of a key's sequence. */
 #define ESCAPE_MS 25
-/* How long the terminal may take to take the last output. */
+/* How long to wait at the end until the terminal has accepted all output. */
 #define CLOSE_MS 500
 
 static SCREEN *screen;
@@ -115,7 +115,8 @@ static int open_drawn(struct inv_err *err)
 	return rc;
 }
 
-/* Puts a file in memory in the place of the terminal. */
+/* Replaces the terminal, as the file to which ncurses writes, by a file in
+ * memory. */
 static int redirect(struct inv_err *err)
 {
 	int fd = memfd_create("inviso_top", MFD_CLOEXEC);
@@ -174,7 +175,8 @@ void inv_terminal_close(void)
 	endwin();
 	give();
 	(void)inv_screen_drain(out, CLOSE_MS);
-	/* endwin has tried this with the file in memory. */
+	/* endwin has tried to restore these modes, but of the file in memory
+	 * instead of the terminal. */
 	(void)tcsetattr(STDOUT_FILENO, TCSANOW, &modes);
 	delscreen(screen);
 	screen = NULL;

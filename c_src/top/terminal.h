@@ -34,8 +34,8 @@ enum inv_key {
 	INV_KEY_REDRAW,
 };
 
-/* Everything is written by the screen's thread, so that a terminal that takes no
- * output never blocks the caller. */
+/* Everything is written by the screen's thread, so that a terminal that takes
+ * no output never blocks the caller. */
 int inv_terminal_open(struct inv_screen *to, struct inv_err *err);
 void inv_terminal_close(void);
 
@@ -45,8 +45,8 @@ void inv_terminal_close(void);
 int inv_terminal_resized(void);
 void inv_terminal_size(unsigned *rows, unsigned *columns);
 
-/* Returns true if the terminal has taken all output, so that a grid can be
- * shown. It does not take output after Ctrl-S in a multiplexer, for example. */
+/* Returns true if the terminal has accepted all output, so that a grid can be
+ * shown. After Ctrl-S in a multiplexer, for example, it accepts no output. */
 bool inv_terminal_takes(void);
 void inv_terminal_show(const struct inv_grid *g);
 

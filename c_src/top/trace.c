@@ -16,9 +16,9 @@
 #include "top/run.h"
 #include "top/terminal.h"
 
-/* How long a trace may take to end after the request to end. */
+/* How long to wait for the end of a trace after it was asked to end. */
 #define END_MS 5000
-/* How long the terminal may take to take the title. */
+/* How long to wait until the terminal has accepted the title. */
 #define TITLE_MS 500
 
 /* Appends the arguments of a shell command that traces the row. */
