@@ -112,8 +112,9 @@
  *	procs     [binary]: all, new, existing, <0.1.2>, a registered name
  *	follow    [spawned | linked]
  *	limits    #{events, bytes, rate, ms}: integers; 0 or absent: no limit.
- *		  Limits also apply while the session is arming, that is, sets
- *		  patterns and flags; the time ms starts before it sets any
+ *		  Limits also apply while the session is arming, that is, while
+ *		  it sets patterns and flags: the time ms begins before the
+ *		  first pattern is set
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
  *		  packet_bytes, buffer_bytes, compress, payload, flush_ms,
  *		  drain_ms, filter (as text), redact (list of texts; the
@@ -157,9 +158,10 @@
  *		  hz	    how many times a second it takes samples, from 1 to
  *			    1000
  *		  waiting   boolean: it also samples waiting processes
- *		  most	    from 1 to 200: each time it asks at most this many
- *			    running processes for their stacks, and at most
- *			    this many waiting processes
+ *		  most	    from 1 to 200: in each sample it asks at most this many
+ *			    processes of each kind for their stacks: running
+ *			    processes, processes that ran lately, and waiting
+ *			    processes
  *	dry_run   boolean: the session sets no flags and patterns, and only
  *		  counts and lists what matches
  *	yes	  boolean: true: a wildcard may select modules of kernel and
@@ -271,7 +273,7 @@
  *		cost_ppm  the part of the time of all schedulers that the last
  *			  tick took, in millionths
  *		memory	  erlang:memory/0 as a map
- *		rows	  a list of maps in no order, one for each process:
+ *		rows	  a list of maps in any order, one for each process:
  *			  pid, name, current: binaries
  *			  kind	   what `name' is: registered | label | function
  *				   | none

@@ -135,9 +135,9 @@ enum inv_ev_flags {
  *      self      the duration without the traced calls inside the call, in ns
  *      depth     how many traced calls of the process were around the call
  *
- * If the node recorded no event at the start of the call, the terms that such
- * an event has follow: the tracee, the payload, and the ms_result if there is
- * one.
+ * If the node recorded no event at the start of the call, more terms follow:
+ * those of that event, which are the tracee, the payload, and the ms_result if
+ * there is one.
  */
 
 /*
@@ -232,8 +232,8 @@ enum inv_sampling {
 				   without those of inviso */
 	INV_SAMPLING_FOUND,	/* number of samples, plus number of processes
 				 that were found, but not asked for their
-				 stacks. (A tick asks a bounded number of
-				 processes, and for a bounded time) */
+				 stacks (in each tick, the number of processes
+				 that are asked and the time are bounded) */
 	INV_SAMPLING_STACKS,	/* how many samples were taken */
 	INV_SAMPLING_LATE,	/* samples with INV_SAMPLE_LATE */
 	INV_SAMPLING_CUT,	/* samples with INV_SAMPLE_CUT */

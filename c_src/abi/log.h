@@ -43,8 +43,8 @@
 /*
  * After this struct come strings, each a u16 length and bytes, in this order:
  * node name, OTP release, erts version, operating system process id. At
- * head_len - 8 is a u64 checksum of all bytes before it. Between these four and
- * the checksum, there may be further strings, which a reader skips.
+ * head_len - 8 is a u64 checksum of all bytes before it. Between the four
+ * strings and the checksum, there may be further strings, which a reader skips.
  */
 struct inv_log_head {
 	uint8_t magic[8];

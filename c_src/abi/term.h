@@ -67,7 +67,7 @@ enum inv_term_code {
 	INV_T_LIST = 0xc6,	   /* elements, then END, TAIL term, or CUT */
 	INV_T_TAIL = 0xc7,	   /* ends an improper list: its tail follows */
 	INV_T_CUT = 0xc8,	   /* kind u8, n varint: ends a container */
-	INV_T_MAP = 0xc9,	 /* pairs varint, then key and value of each */
+	INV_T_MAP = 0xc9,	 /* n varint, then key and value of n pairs */
 	INV_T_BINARY = 0xca,	 /* n varint, n bytes */
 	INV_T_BITS = 0xcb,	 /* bits varint, bytes; in the last byte the
 				    most significant bits are used */
@@ -90,8 +90,8 @@ enum inv_term_code {
 	INV_T_HOLE = 0xd4,	 /* kind u8, n varint: replaces one term that
 				    was left out */
 	INV_T_END = 0xd5,	 /* ends a proper list */
-	INV_T_APPLY = 0xd6,	 /* number varint of a dictionary entry that is
-				    a function, arguments */
+	INV_T_APPLY = 0xd6,	 /* number varint (of a function in the
+				    dictionary), then the arguments */
 	INV_T_APPLY_SMALL = 0xe0, /* ..ff: APPLY with the number 0..31 */
 };
 

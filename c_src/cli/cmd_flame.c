@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* inviso flame: shows where the time of nodes goes. */
+/* inviso flame: shows where nodes spend their time. */
 
 #include <argp.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define HZ 100
 #define MOST_HZ 1000
 /* Each time that a node samples, it takes the stacks of at most this many
- * running processes, and of at most this many waiting processes. */
+ * processes of each kind: running, recently running, and waiting processes. */
 #define MOST_STACKS 32
 #define TOP 20
 /* The default of --rate: how many events of traced calls a node may record in a

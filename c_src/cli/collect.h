@@ -9,11 +9,11 @@
 #include "flow/tallies.h"
 
 /*
- * Reads the logs of sessions that count or time events. Reads them while the
- * nodes write them:
+ * Reads the logs of sessions that count or time events, while the nodes write
+ * these logs:
  *
  *	if (!inv_collect_init(&c, &members))
- *		... inv_collect_took and _ended from the hooks of cli/watch.h ...
+ *		... inv_collect_took and _ended in the hooks of cli/watch.h
  *	inv_ranking_make(&r, &c.tallies, &c.flow, &opts);
  *	inv_collect_release(&c);
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command: the list of all commands. cli/program.h runs them. */
+/* The program inviso: the list of its commands, which cli/program.h runs. */
 #include <stddef.h>
 
 #include "cli/program.h"

@@ -75,7 +75,8 @@ struct inv_session_decide inv_pick_decide(const struct inv_pick *p)
 
 /* --- testing an event ----------------------------------------------------- */
 
-/* Returns true if the next term is `error' or a tuple that begins with it. */
+/* Returns true if the next term is `error' or a tuple whose first element is
+ * `error'. */
 static bool is_error(struct inv_cursor *c)
 {
 	struct inv_token tok;

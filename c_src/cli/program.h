@@ -5,8 +5,8 @@
 #include "cli/cmd.h"
 
 /*
- * Runs a program of commands: finds the command from the first argument, and
- * executes it. NULL ends the list of commands. Returns enum inv_exit. The
+ * Runs a program that consists of commands: executes the command that the first
+ * argument names. NULL ends the list of commands. Returns enum inv_exit. The
  * programs are inviso (main.c) and the helper programs (helper.h).
  */
 int inv_program_run(const struct inv_cmd *const *cmds, int argc, char **argv);

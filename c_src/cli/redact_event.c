@@ -17,7 +17,7 @@ static bool alike(const struct inv_record_def *a,
 	return true;
 }
 
-/* Returns true if an equal definition was known before the newest one. */
+/* Returns true if the newest definition equals an earlier definition. */
 static bool is_old(const struct inv_redact_events *r)
 {
 	const struct inv_record_def *def = r->known.first;

@@ -7,7 +7,7 @@
 
 /*
  * Redacts the terms of events and notes of a log, as the tracer does while it
- * records (nif/event.c).
+ * records (nif/record_put.c).
  */
 struct inv_redact_events {
 	struct inv_redact rules;

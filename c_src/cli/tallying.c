@@ -48,8 +48,8 @@ static void ended(void *arg, struct inv_member *m)
 		fail(c, "no memory");
 }
 
-/* A node that has stopped at the time limit has counted for exactly this
- * time. */
+/* If a node has stopped at the time limit, it has counted for exactly the time
+ * of this limit. */
 uint64_t inv__tallying_ms(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;
@@ -68,8 +68,8 @@ uint64_t inv__tallying_ms(const struct inv_tallying *c)
 	return most;
 }
 
-/* Each node that still counts has counted for some time before its last note.
- * Returns the shortest of these times, in ms; 0: no node counts. */
+/* Returns for how long every node that still counts had counted when it wrote
+ * its last note: the shortest of these times, in ms. 0: no node counts. */
 static uint64_t elapsed_on_all(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;

@@ -211,9 +211,9 @@ static void depth(struct argp_state *state, const char *arg, uint64_t *n)
 }
 
 /*
- * Compiles the filter to report its errors; every node compiles it again. Only
- * the command knows the definitions of records, so nodes get the compiled match
- * spec instead of the text.
+ * Compiles the filter, so that its errors are reported; every node compiles it
+ * again. Only the command knows the definitions of --records. If there are any,
+ * the nodes get the match spec that was made with them, instead of the text.
  */
 static void check_filter(struct inv_trace_opts *o, struct argp_state *state)
 {

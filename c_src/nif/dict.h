@@ -72,7 +72,7 @@ static inline uint32_t inv_packet_dict_add(struct inv_packet_dict *d,
 }
 
 /* Returns the entry of the function's hash. The caller checks whether the entry
- * has this function, another one with the same hash, or none. */
+ * is empty, has this function, or has another function with the same hash. */
 static inline struct inv_known_function *inv_packet_dict_function(
 	struct inv_packet_dict *d, uint64_t module, uint64_t function,
 	uint32_t arity)

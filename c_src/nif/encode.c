@@ -91,7 +91,7 @@ bool inv_encode_hole(struct inv_encoder *e)
 /*
  * If the packet has defined the term, writes the term's dictionary number to p,
  * and returns a pointer to the byte after the number; otherwise returns NULL.
- * At p must be space for KNOWN_MAX bytes. The type of the term is not checked:
+ * p must have space for KNOWN_MAX bytes. The type of the term is not checked:
  * only atoms, and pids and ports of this node, are defined, and no other term
  * has the same word.
  */
@@ -210,8 +210,8 @@ static bool put_other(struct inv_encoder *e, ERL_NIF_TERM term, uint32_t depth);
 #define LEVEL __attribute__((noinline))
 #define INLINED static inline __attribute__((always_inline))
 
-/* Writes a term that is not a pointer as a kept term. At p must be space for
- * KNOWN_MAX bytes. */
+/* Writes a term that is not a pointer as a kept term. There must be space for
+ * KNOWN_MAX bytes at e->p. */
 static inline bool put_kept(struct inv_encoder *e, ERL_NIF_TERM term)
 {
 	if (inv_unlikely(term == nil)) {
@@ -616,8 +616,8 @@ bool inv_encode_shape(struct inv_encoder *e, ERL_NIF_TERM term)
 
 /* --- functions ------------------------------------------------------------ */
 
-/* How many arguments are collected before they are written. If a list has more,
- * the cells of the others are visited twice. */
+/* How many arguments are collected before they are written. If a list has more
+ * arguments, the cells of the further arguments are visited twice. */
 #define ARGS 8u
 #define ARITY_MAX 255u
 

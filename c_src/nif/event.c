@@ -114,7 +114,8 @@ ERL_NIF_TERM inv_event_enabled(ErlNifEnv *env, int argc,
 	return enabled_slowly(env, argv);
 }
 
-/* `bounded' is true if the tracer has a table of open calls. */
+/* Handles an event of a tracer that records. `bounded' is true if the tracer
+ * has a table of open calls. */
 static inline enum inv_outcome record(struct inv_tracer *t,
 				      struct inv_thread *thread,
 				      struct inv_arrival *a, enum inv_tag tag,

@@ -23,7 +23,7 @@ static void hold(int fd)
 
 /*
  * Returns true if the VM has locked this file already, with another descriptor.
- * Then it cannot lock the file with a second descriptor.
+ * In this case the VM cannot lock the file again with `fd'.
  */
 static bool is_held(int fd)
 {

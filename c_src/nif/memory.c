@@ -186,7 +186,8 @@ uint64_t inv_memory_vm_start(void)
 	stat[len] = '\0';
 	/*
 	 * The second field is the program's name in parentheses. The name can
-	 * contain spaces and parentheses, so the search begins at the last one.
+	 * contain spaces and parentheses, so the search for fields begins at
+	 * the last closing parenthesis.
 	 */
 	p = strrchr(stat, ')');
 	for (field = 2; p && field < 22; field++)

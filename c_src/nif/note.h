@@ -17,8 +17,8 @@ ERL_NIF_TERM inv_note_write(ErlNifEnv *env, int argc,
 
 /*
  * nif_fresh(Handle): returns at most INV_NOTES processes of this node that were
- * recorded for the first time and not returned yet. (But a process can be
- * returned more than once.) Returns `closed' if the tracer is closed.
+ * recorded and not returned yet. In rare cases, a process is returned again
+ * (nif/fresh.h). Returns `closed' if the tracer is closed.
  */
 ERL_NIF_TERM inv_note_fresh(ErlNifEnv *env, int argc,
 			    const ERL_NIF_TERM argv[]);

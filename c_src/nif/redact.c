@@ -346,7 +346,7 @@ bool inv_redact_function(struct inv_encoder *e, ERL_NIF_TERM mfa,
 
 /* Returns true if the term is a stack trace, [{M,F,Arity or Args,Location},
  * ...], with a function that has a rule, or if the rules may visit no more
- * cells. Then terms beside the stack trace, such as the reason of the
+ * cells. If true, terms beside the stack trace, such as the reason of the
  * exception, can contain values of the function. */
 static bool is_ruled_stack(struct inv_encoder *e, ERL_NIF_TERM list)
 {

@@ -25,7 +25,7 @@ struct inv_redaction {
 void inv_redaction_init(ErlNifEnv *env);
 
 /*
- * Writes a mark in place of the term. A mark has only the type of the term.
+ * Writes a mark in place of the term. A mark says only the type of the term.
  * Here and below, the parameters and results are those of inv_encode_term.
  */
 bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term) INV_COLD;
@@ -79,9 +79,10 @@ bool inv_redact_map(struct inv_encoder *e, ERL_NIF_TERM map);
 bool inv_redact_has_stack(struct inv_encoder *e, ERL_NIF_TERM term);
 
 /*
- * Some functions, such as proc_lib:init_p/5 and gen:init_it/7, have as one of
- * their arguments the arguments of another function. Returns true if the term
- * seems to be such arguments, and a rule redacts them. There are two cases.
+ * Functions such as proc_lib:init_p/5 and gen:init_it/7 call another function.
+ * One of their arguments contains the arguments of this other function. Returns
+ * true if the term seems to be such an argument, and a rule redacts it. There
+ * are two cases.
  * First: the term is a list, and a module and a function are in front of it.
  * Second: the term is no atom, a module is in front of it, and the rule is for
  * the argument of the module's init/1. before[1] is the element in front of the

@@ -121,9 +121,9 @@ static bool too_deep(struct inv_starts *s, const struct inv_starters *o,
 	return true;
 }
 
-/* Returns true if the VM is to run the match spec of a start call. *may is true
- * if the call may begin a request. Sets *may to false if the process has too
- * many start calls that have not ended. */
+/* Returns true if the VM is to run the match spec of a start call. The caller
+ * sets *may to true if the call may begin a request. This function sets *may to
+ * false if the process has too many start calls that have not ended. */
 static bool look(struct inv_thread *thread, struct inv_slot *slot,
 		 uint64_t handle, ERL_NIF_TERM process, bool *may)
 {

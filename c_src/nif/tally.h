@@ -20,7 +20,7 @@ struct inv_tally_cell;
 struct inv_tally_key;
 struct inv_tracer;
 
-/* What a tally counts by is a value of enum inv_count_of, or INV_BY_RESULT.
+/* A tally has one kind of keys: a value of enum inv_count_of, or INV_BY_RESULT.
  * With INV_BY_RESULT the keys are the results of calls and the reasons of exits
  * (nif/results.h). */
 #define INV_BY_RESULT 0x100u

@@ -52,7 +52,8 @@ struct inv_tally;
 struct inv_values;
 struct inv_timing;
 
-/* A thread's data for one tracer, used only by that thread. */
+/* A thread's data for one tracer. Only this thread writes them, except that the
+ * namer takes processes from `fresh'. */
 struct inv_lane {
 	_Alignas(INV_CACHE_LINE) struct inv_producer producer;
 	uint32_t events_lease; /* leased from the tracer's limits */

@@ -29,8 +29,7 @@
  *	c head tail	cons
  *	n		[]
  *	r		a redacted value
- *	x		a term that was left out, because of its size or because it
- *			has another type
+ *	x		a term that was left out because of its size or type
  *
  * So values that differ only in parts that were left out have the same key.
  */

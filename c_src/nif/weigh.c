@@ -106,7 +106,8 @@ static bool weigh_leaf(struct inv_weighing *w, ERL_NIF_TERM term,
 	}
 }
 
-/* Adds all elements of a tuple but the last, and sets *last to the last one. */
+/* Adds the memory of a tuple and of its elements, except the last element. Sets
+ * *last to the last element. */
 static bool weigh_tuple(struct inv_weighing *w, ERL_NIF_TERM tuple,
 			ERL_NIF_TERM *last, unsigned depth)
 {

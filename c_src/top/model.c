@@ -53,8 +53,8 @@ void inv_board_measured(struct inv_board *t, size_t node, struct inv_gauged *g)
 	double reds;
 
 	/* The VM adds up the reductions of its threads only now and then, so
-	 * the difference over a short time is not exact. After a short time,
-	 * the older numbers are kept for the next difference. */
+	 * the difference over a short time is not exact. If only a short time
+	 * has passed, the older numbers are kept for the next difference. */
 	if (n->measured && ns < SHORTEST_NS) {
 		g->reductions = n->now.reductions;
 		g->now_ns = n->now.now_ns;

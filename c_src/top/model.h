@@ -96,7 +96,7 @@ struct inv_board {
 int inv_board_init(struct inv_board *t, const char *const *names, size_t n);
 void inv_board_release(struct inv_board *t);
 
-/* Takes the figures of a node, and leaves g empty. */
+/* Moves the figures of a node from g to the board. */
 void inv_board_measured(struct inv_board *t, size_t node, struct inv_gauged *g);
 
 /*

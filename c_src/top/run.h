@@ -28,7 +28,7 @@ struct inv_top_gauge {
 
 enum inv_top_showing {
 	INV_TOP_SHOWS_SCREEN,
-	INV_TOP_SHOWS_TRACE, /* `inviso trace' has the terminal */
+	INV_TOP_SHOWS_TRACE, /* `inviso trace' uses the terminal */
 	INV_TOP_SHOWS_END,   /* the trace has ended; its output is shown until
 				the user presses a key */
 };

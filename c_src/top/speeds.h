@@ -34,8 +34,9 @@ struct inv_speeds {
 };
 
 /*
- * Takes the counts at the time ms of the nodes' clock. If this clock has not
- * advanced, speeds do not change. Returns 0 or INV_ENOMEM.
+ * Updates the entries from the counts in r. The nodes' clock showed the time ms
+ * when they had these counts. If this clock has not advanced, speeds do not
+ * change. Returns 0 or INV_ENOMEM.
  */
 int inv_speeds_take(struct inv_speeds *s, const struct inv_ranking *r,
 		    const struct inv_flow *flow, uint64_t ms);

@@ -55,7 +55,7 @@ static void give_terminal(pid_t group)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Runs in the new process, and executes the trace. The cookie is in the
+/* Runs in the new process, and executes the trace. Passes the cookie in the
  * environment, where other users cannot see it. */
 _Noreturn static void execute(const struct inv_top_run *r, const char *command,
 			      const char *program, pid_t parent)
