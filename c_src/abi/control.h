@@ -158,7 +158,7 @@
  *		  hz	    how many times a second it takes samples, from 1 to
  *			    1000
  *		  waiting   boolean: it also samples waiting processes
- *		  most	    from 1 to 200: in each sample it asks at most this many
+ *		  most	    from 1 to 200: each time it asks at most this many
  *			    processes of each kind for their stacks: running
  *			    processes, processes that ran lately, and waiting
  *			    processes

@@ -80,7 +80,7 @@ enum inv_tag {
 /*
  * Events of the VM's system monitor. The VM reports each as {monitor, Tracee,
  * Tag, Payload}. A session records each report as an event with INV_TAG_OTHER,
- * which has the tag, the tracee and the payload of the report.
+ * which contains the tag, the tracee and the payload of the report.
  */
 #define INV_SYSTEM_TAGS(X)                  \
 	X(LONG_GC, "long_gc")               \
@@ -207,7 +207,7 @@ enum inv_note {
 	INV_NOTE_SAMPLING = 15,
 	/* The histograms of this log are of the values of an expression, not of
 	 * times. One term: the expression, a binary of UTF-8. INV_NOTE_TIMES
-	 * and INV_NOTE_BUCKETS then have these values instead of ns. Their
+	 * and INV_NOTE_BUCKETS then contain these values instead of ns. Their
 	 * number of calls without a time is then the number of events for which
 	 * the value is no integer from 0 to INT64_MAX */
 	INV_NOTE_MEASURE = 16,

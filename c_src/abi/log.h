@@ -81,8 +81,8 @@ enum inv_log_codec {
 };
 
 /*
- * Reasons for which a TOTALS packet is written. The packet's field seq has this
- * number.
+ * Reasons for which a TOTALS packet is written. The packet's field seq contains
+ * this number.
  */
 enum inv_log_end {
 	INV_END_CLOSED = 1,	/* the tracer was closed; nothing follows */

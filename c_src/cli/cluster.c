@@ -320,7 +320,7 @@ static int tell(struct inv_cluster *c, int cancelled)
 	return status;
 }
 
-/* Adds the nodes that the named nodes are connected to. */
+/* Adds the nodes to which the named nodes are connected. */
 static int add_others(struct inv_cluster *c, struct inv_err *err)
 {
 	size_t n = c->n;

@@ -26,13 +26,13 @@ struct inv_cmd {
 	int (*exec)(int argc, char **argv);
 };
 
-/* Summaries of commands that helper programs have. Both inviso and the helper
+/* Summaries of commands that are in helper programs. Both inviso and the helper
  * program show them in their lists of commands. */
 #define INV_CMD_SQL_SUMMARY "ask logs or a database questions in SQL"
 #define INV_CMD_EXPORT_SUMMARY \
 	"send calls and requests as spans to OpenTelemetry's collectors"
 
-/* The summary of `inviso top', which the helper program inviso_top has. */
+/* The summary of `inviso top', which is in the helper program inviso_top. */
 #define INV_CMD_TOP_SUMMARY "watch busy processes and functions on a screen"
 
 extern const struct inv_cmd inv_cmd_autostart;

@@ -5,8 +5,8 @@
 #include <limits.h>
 
 /*
- * A helper program has commands, and formats of `inviso merge', that need a
- * library. The program inviso itself does not load this library. A helper
+ * A helper program contains commands, and formats of `inviso merge', that need
+ * a library. The program inviso itself does not load this library. A helper
  * program is in the same directory as inviso (priv/inviso_sql). It contains
  * most code of inviso and additional code, and takes the same arguments.
  *

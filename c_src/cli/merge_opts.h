@@ -27,7 +27,7 @@ struct inv_merge_opts {
 	struct inv_filter_opts wanted;
 	struct inv_pick pick;
 	struct inv_request_opts requests;
-	bool by_request; /* the output has requests instead of events */
+	bool by_request; /* the output shows requests instead of events */
 	struct inv_redact_events *redact; /* NULL: nothing is redacted */
 	const char *output;		  /* NULL: standard output */
 	enum inv_paths_by profile_by;

@@ -19,8 +19,8 @@ struct inv_node_opts {
 	struct inv_node_names names;
 	bool from_release; /* the node's name comes from RELEASE_NODE */
 	bool skip;	   /* --skip-unreachable */
-	bool all; /* -n all: also every node that the named nodes are connected
-		     to */
+	bool all; /* -n all: also the nodes to which the named nodes are
+		     connected */
 	struct inv_dns *dns; /* --dns */
 	size_t n_dns;
 	bool has_at;

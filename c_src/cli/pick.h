@@ -82,7 +82,7 @@ uint64_t inv_pick_undecided(const struct inv_pick *p);
 /* The slow path of inv_pick_wants. */
 bool inv_pick_test(struct inv_pick *p, const struct inv_item *it);
 
-/* Returns true if the item, which has facts, is shown. If it ends a picked
+/* Returns true if the item is shown. it->facts must be set. If it ends a picked
  * call, makes sinks show the call. Losses are always shown. */
 static inline bool inv_pick_wants(struct inv_pick *p, const struct inv_item *it)
 {

@@ -25,7 +25,7 @@ struct inv_redact_opts {
 	"'m:f(_) -> -', m:f/2), or all, none or default: well-known keys"
 
 /*
- * Adds the rules in a value of --redact. `records' has the definitions of
+ * Adds the rules in a value of --redact. `records' contains the definitions of
  * records that the command knows; it can be NULL. Returns 0 or an error with a
  * message.
  */

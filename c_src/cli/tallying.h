@@ -15,7 +15,7 @@
 
 /*
  * The common part of `inviso count' and `inviso hist'. Sessions on the nodes
- * count or time events, and their logs have the results.
+ * count or time events, and their logs contain the results.
  *
  * 	inv_tallying_exec(&c, &argp, ...)
  * 	  parses		fills in the fields that are not private

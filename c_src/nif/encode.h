@@ -43,8 +43,8 @@ struct inv_redaction;
 struct inv_encoder {
 	ErlNifEnv *env;
 	struct inv_packet_dict *dict; /* NULL: writes kept terms (nif/kept.h) */
-	struct inv_fresh *fresh; /* the encoder adds to it the processes of this
-				    node that it writes; NULL: not needed */
+	struct inv_fresh *fresh; /* gets the processes of this node that the
+				    encoder writes; NULL: not needed */
 	uint8_t *p;
 	uint8_t *top;
 	uint8_t *limit;	    /* the value of p at which the current term's budget

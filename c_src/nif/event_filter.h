@@ -41,7 +41,8 @@ struct inv_event_filter {
 	char module_glob[1024], function_glob[1024];
 };
 
-/* An event as a match spec sees it: v has the n elements of the trace tuple. */
+/* An event as a match spec sees it: v contains the n elements of the trace
+ * tuple. */
 struct inv_event_words {
 	ErlNifEnv *env;
 	ERL_NIF_TERM v[INV_EVENT_ELEMENTS];

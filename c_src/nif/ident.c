@@ -232,8 +232,8 @@ struct node_def {
 
 /*
  * Makes the definition of another node, whose pids this node prints as <x.1.0>.
- * `term' is a pid, port or reference of that node; its external format has the
- * name and creation of the node.
+ * `term' is a pid, port or reference of that node; its external format contains
+ * the name and creation of the node.
  */
 static bool read_node(ErlNifEnv *env, ERL_NIF_TERM term, uint64_t x,
 		      struct node_def *d)

@@ -10,10 +10,10 @@
 /*
  * Kept terms are packed terms (abi/term.h) that are not in a packet yet. An
  * encoder without a dictionary (struct inv_encoder) writes them. Where a packed
- * term has a number of the packet's dictionary, a kept term has the VM's term
- * itself, or the definition of the node (nif/put.h). So a kept term is valid
- * for each packet: the process can move to another thread before the term is
- * written into a packet of that thread.
+ * term contains a number of the packet's dictionary, a kept term contains the
+ * VM's term itself, or the definition of the node (nif/put.h). So a kept term
+ * is valid for each packet: the process can move to another thread before the
+ * term is written into a packet of that thread.
  */
 
 /* Appends n bytes of kept terms as packed terms. Returns false if they do not

@@ -13,7 +13,7 @@
  * computes the value when a call begins, and the tracer needs it when the call
  * ends, perhaps in another thread. So the thread in which the call begins
  * stores the key with the bytes of the value, and the stack of open calls
- * (vm/spans.h) has the key's number.
+ * (vm/spans.h) contains the key's number.
  *
  * The keys are in a second tally (vm/tally.h), which counts the beginnings of
  * calls. If this tally has no room for a key, the key's number is

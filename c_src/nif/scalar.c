@@ -10,8 +10,8 @@
 
 /*
  * The size of a big integer is found by comparing it with powers of two,
- * because a comparison copies nothing. big_limits[i] has 2^(8 * big_bytes[i])
- * and its negative.
+ * because a comparison copies nothing. big_limits[i] contains 2^(8 *
+ * big_bytes[i]) and its negative.
  */
 #define N_BIG_LIMITS 4
 static ERL_NIF_TERM big_limits[N_BIG_LIMITS][2]; /* positive, negative */

@@ -8,8 +8,8 @@
 #include "nif/redact.h"
 #include "nif/tracer.h"
 
-/* The upper bits of a key's kind say how the key has the value: as a term, as
- * an integer, or as two hashes of its bytes. */
+/* The upper bits of a key's kind say how the key stores the value: as a term,
+ * as an integer, or as two hashes of its bytes. */
 enum form {
 	WORD = 1,
 	INTEGER,
@@ -33,7 +33,7 @@ static enum form form_of(const struct inv_tally_key *key)
 /* In `todo', REDACTED replaces a term that is redacted. */
 #define REDACTED ((ERL_NIF_TERM)0)
 
-/* `todo' has the terms that are still to be written. Each of them takes at
+/* `todo' contains the terms that are still to be written. Each of them takes at
  * least one byte, so there are at most INV_VALUE_BYTES terms. */
 struct writer {
 	ErlNifEnv *env;
@@ -341,8 +341,8 @@ static ERL_NIF_TERM make_map(ErlNifEnv *env, const ERL_NIF_TERM *e, uint32_t n)
 {
 	ERL_NIF_TERM map = enif_make_new_map(env);
 
-	/* e has the elements in reverse order: for each pair the value, then
-	 * the key. */
+	/* e contains the elements in reverse order: for each pair the value,
+	 * then the key. */
 	for (uint32_t i = 0; i < n; i++)
 		enif_make_map_put(env, map, e[2 * i + 1], e[2 * i], &map);
 	return map;

@@ -166,10 +166,10 @@ static bool slot_is_sound(const struct inv_consumer *c,
 
 /*
  * Sets f->dropped, the counts of lost events. When a packet is opened, its slot
- * gets a copy of the ring's counts. The packet's first fragment has this copy.
- * Later fragments have the copy in the next packet's slot, or the ring's
- * current counts. Counts only increase, so the counts of a later fragment are
- * never lower than those of the first.
+ * gets a copy of the ring's counts. The packet's first fragment gets this copy.
+ * Later fragments get the copy in the next packet's slot, or the ring's current
+ * counts. Counts only increase, so the counts of a later fragment are never
+ * lower than those of the first.
  */
 static void fill_dropped(const struct inv_consumer *c, struct inv_fragment *f,
 			 const struct inv_ring_slot *slot, bool open)
@@ -222,7 +222,7 @@ static uint32_t large_of(const struct inv_ring_slot *slot)
 	return atomic_load_explicit(&slot->large, memory_order_relaxed);
 }
 
-/* Returns true if packet `seq' has its event in a large slot. Such a packet
+/* Returns true if the event of packet `seq' is in a large slot. Such a packet
  * gets no other event, so it is complete even if it is the newest one. */
 static bool has_large(const struct inv_ring_slot *slot, uint64_t seq)
 {
