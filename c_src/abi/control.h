@@ -149,10 +149,18 @@
  *	count	  a map (absent: events are recorded): the session counts events
  *		  in the node, and notes the counts in its log
  *		  (INV_NOTE_COUNT)
- *		  by	    function | process | caller | value
- *		  expr	    only if `by' is value: the expression, a binary
+ *		  of	    what is counted or measured: events; times: how long
+ *			    calls take; values: the values of `expr'
+ *		  by	    the keys: function | process | value; if `of' is
+ *			    events, also caller | result | reason
+ *		  expr	    only if `of' is values: the expression, a binary
+ *		  key	    only if `by' is value: the expression whose values
+ *			    are the keys, a binary
  *		  every_ms  the interval of the notes, from 50 to 3600000; the
  *			    session notes all counts when it ends
+ *	decide	  {{MinNs | none, Failed}, none}: a call is recorded when it
+ *		  ends, and only if it took at least MinNs ns and, if Failed is
+ *		  true, has failed (nif/decide.h). Absent: no rule for all calls
  *	sample	  a map (absent: specs are traced): the session has no specs,
  *		  and notes samples of stacks in its log (INV_NOTE_SAMPLE)
  *		  hz	    how many times a second it takes samples, from 1 to
@@ -237,6 +245,9 @@
  *			was recorded instead of each value
  *	left_out	integer: calls and ends of calls that were not recorded
  *			because of open_calls; `produced' does not count them
+ *	decided		only if rules pick calls: #{forgotten, unkept, unended,
+ *			open, without_args}: integers (struct inv_decide_counts
+ *			in nif/decide.h)
  *	lost		#{Reason :: atom => integer}
  *	ms_left		integer | infinity
  *	expected	only with dry_run: expected events a second
