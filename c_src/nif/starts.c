@@ -98,8 +98,8 @@ static enum inv_starts_mode mode_of(const struct inv_starts *s)
 							  memory_order_acquire);
 }
 
-/* Returns the table of processes (vm/starters.h), or NULL if the patterns do
- * not ask for the ends of start calls. */
+/* Returns the table of processes (vm/starters.h), or NULL if the tracer does
+ * not follow the ends of start calls (INV_STARTS_PLAIN). */
 static struct inv_starters *starters(struct inv_tracer *t)
 {
 	if (mode_of(&inv_slot_of(t->handle)->starts) == INV_STARTS_PLAIN)

@@ -278,7 +278,9 @@ static int find_bytes(const struct inv_consumer *c,
 /*
  * Takes events from the packet at `pos'. The producer must not overwrite the
  * packet during the call. Returns 0 and sets *f if the packet has new events,
- * INV_END if it has none, INV_EDAMAGED if the packet is invalid.
+ * INV_END if it has none, INV_EDAMAGED if the packet is invalid. If the event
+ * in the packet's large slot was overwritten, also returns 0; *f then contains
+ * only a new position.
  */
 static int take_from(struct inv_consumer *c, struct inv_ring_slot *slot,
 		     bool open, const struct inv_ring_pos *pos,
