@@ -346,7 +346,8 @@ static int fetch(struct fetch *f)
 	if (f->cluster.stopped)
 		return status ? status : INV_EXIT_FAILED;
 	left = get_left(f);
-	/* No running node had the recording, but a dead node left it. */
+	/* It is no failure that no running node had the recording, if a dead
+	 * node left it. */
 	if (status == INV_EXIT_NOTHING && any_left(f))
 		status = INV_EXIT_DONE;
 	status = status ? status : left;

@@ -85,9 +85,9 @@ void inv_member_lose(struct inv_members *ms, struct inv_member *m,
 	m->code = err->code ? err->code : INV_ELOST;
 	m->err = *err;
 	/*
-	 * The command has already waited for this node in vain. So
-	 * inv_cluster_leave does not wait for it again. The node's guard
-	 * cleans up when the connection ends.
+	 * The command has already waited for this node in vain. With the state
+	 * INV_ATTACH_UP, inv_cluster_leave does not wait for the node again.
+	 * The node's guard cleans up when the connection ends.
 	 */
 	if (inv_code_gone(m->code))
 		m->at->state = INV_ATTACH_UP;

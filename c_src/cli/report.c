@@ -87,8 +87,8 @@ static void put_calls(struct inv_buf *b, uint64_t n, const char *what)
 			       n == 1 ? "call" : "calls", what);
 }
 
-/* Reports the calls that nodes did not record, and why: a node decides at the
- * end of a call whether to record it. */
+/* If nodes decide at the end of a call whether to record it: reports how many
+ * calls were not recorded, and why, and how many have no arguments. */
 static void put_decided(struct inv_buf *b, const struct sum *sum)
 {
 	put_calls(b, sum->forgotten, " neither slow nor failed");

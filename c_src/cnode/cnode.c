@@ -251,7 +251,8 @@ int inviso_cnode_send(struct inviso_cnode *c, int fd, const erlang_pid *to,
 	return send_message(c, &m, NULL, fd, ms);
 }
 
-/* The parameters are those of ei_reg_send_tmo, the handle and the node. */
+/* The parameters are those of ei_reg_send_tmo, and also the handle and the
+ * node. */
 /* NOLINTNEXTLINE(readability-function-size) */
 int inviso_cnode_reg_send(struct inviso_cnode *c, ei_cnode *ec, int fd,
 			  const char *name, const char *node, const char *buf,

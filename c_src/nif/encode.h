@@ -35,7 +35,8 @@
 
 /* The result of a match spec can repeat redacted values of the event. The
  * encoder remembers this many of them and redacts them in the result. If the
- * event has more, all data in the result are redacted. */
+ * event has more redacted values, all binaries, floats and maps in the result
+ * are redacted. */
 #define INV_ENCODE_MARKED 16
 
 struct inv_redaction;

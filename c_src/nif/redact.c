@@ -110,7 +110,8 @@ bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term)
  * If the result of a match spec contains the value of a variable, the VM does
  * not copy the value. So the term has the same word in the result as in the
  * event. If the result contains only a part of a redacted value, this function
- * does not find the part.
+ * does not find the part. If more values were redacted than the encoder
+ * remembers, returns true for each binary, float and map.
  */
 bool inv_redact_was_marked(const struct inv_encoder *e, ERL_NIF_TERM term)
 {

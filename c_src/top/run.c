@@ -42,8 +42,8 @@ static void lose(struct inv_top_run *r, size_t i, const struct inv_err *err)
 	struct inv_attach *at = r->all.v[i].at;
 
 	r->gauges[i].there = false;
-	/* The guard of this node cleans up by itself, so inv_cluster_leave need
-	 * not wait for the node. */
+	/* The guard of this node cleans up by itself. With the state
+	 * INV_ATTACH_UP, inv_cluster_leave does not wait for the node. */
 	if (inv_code_gone(err->code))
 		at->state = INV_ATTACH_UP;
 	note_node(r, i, err);

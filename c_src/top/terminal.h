@@ -34,8 +34,8 @@ enum inv_key {
 	INV_KEY_REDRAW,
 };
 
-/* Everything is written by the screen's thread, so that a terminal that takes
- * no output never blocks the caller. */
+/* Opens the terminal. The thread of the screen `to' writes all output, so that
+ * a terminal that accepts no output never blocks the caller. */
 int inv_terminal_open(struct inv_screen *to, struct inv_err *err);
 void inv_terminal_close(void);
 
