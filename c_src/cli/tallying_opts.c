@@ -141,7 +141,7 @@ static bool is_expression(const char *text)
 	return p || strchr(text, '(');
 }
 
-/* Makes the nodes count by the value of the expression. The nodes parse it. */
+/* Makes the nodes count by the value of the expression, which they parse. */
 static void by_expression(struct inv_tallying *c, const char *text)
 {
 	c->by.by = "value";

@@ -77,9 +77,10 @@ void inv_vm_use(struct inv_vm_run *r, const struct inv_match_prog *p,
 		void *room);
 
 /*
- * Call inv_vm_use first. Returns 0 with the results in r; INV_EUNKNOWN; or
- * INV_ETOOBIG if the run would visit more than r->steps list elements. Two runs
- * at the same time need two structs inv_vm_run, but can share the program.
+ * Runs the program of r with these arguments. Call inv_vm_use first. Returns 0
+ * with the results in r; INV_EUNKNOWN if a fact is missing; or INV_ETOOBIG if
+ * the run would visit more than r->steps list elements. Two runs at the same
+ * time need two structs inv_vm_run, but can share the program.
  */
 int inv_vm_match_run(struct inv_vm_run *r, const ERL_NIF_TERM *args,
 		     unsigned n_args);

@@ -195,7 +195,7 @@ static const ERL_NIF_TERM *read_value(const struct inv_tracer_event *te, int *n)
 }
 
 /* The event's value has an element for each variable of the spec. The command
- * accepts only specs with fewer variables than this. */
+ * accepts only specs with fewer than VALUE_MAX variables. */
 #define VALUE_MAX 64
 
 /*
