@@ -527,7 +527,8 @@ static void put_export(struct inv_pack *p, const struct inv_token *tok)
 	inv_pack_int(p, tok->count);
 }
 
-/* Recurses for at most INV_PACK_DEPTH levels. */
+/* Writes the term that begins with this token. Recurses for at most
+ * INV_PACK_DEPTH levels. */
 static int put_token(struct inv_pack *p, const struct inv_token *tok,
 		     uint32_t depth)
 {

@@ -56,11 +56,11 @@ struct counter {
 	_Atomic uint64_t without_args;
 	bool large; /* the arguments of the last call that the thread kept did
 		       not fit into the call's own block */
-	bool seen;  /* since mark() took entries, the thread was outside of the
-		      tracer's callbacks at least once */
+	bool seen;  /* since mark() marked entries, the thread was outside of
+		      the tracer's callbacks at least once */
 };
 
-/* How many entries of dead processes mark() takes at a time. */
+/* How many entries of dead processes one call of mark() may mark. */
 #define SWEPT_MAX 256u
 
 struct inv_decide {
@@ -68,7 +68,7 @@ struct inv_decide {
 	struct inv_kept *kept;
 	uint8_t *rooms; /* ROOM_BYTES for each thread */
 	uint64_t n_rooms;
-	uint32_t n_swept; /* how many entries mark() has taken and reap() has
+	uint32_t n_swept; /* how many entries mark() has marked and reap() has
 			     not freed yet */
 	uint32_t swept[SWEPT_MAX]; /* the indices of these entries */
 	struct rule all;	   /* the rule for calls of all functions */
@@ -611,7 +611,7 @@ static bool is_dead(void *arg, uint64_t process)
  * millisecond at most. */
 #define ENTRIES_A_CALL 8192u
 
-/* Frees the entries that mark() took, if each thread was outside of the
+/* Frees the entries that mark() marked, if each thread was outside of the
  * tracer's callbacks at least once since then. Otherwise a later call of the
  * NIF tries again. */
 static void reap(struct inv_tracer *t, uint32_t thread)
@@ -632,8 +632,8 @@ static void reap(struct inv_tracer *t, uint32_t thread)
 	d->n_swept = 0;
 }
 
-/* Takes entries of dead processes, so that no further calls are kept for these
- * processes. */
+/* Marks the entries of dead processes: from then on, no further calls are kept
+ * for these processes. */
 static void mark(struct inv_tracer *t, ErlNifEnv *env, uint64_t *at)
 {
 	struct inv_decide *d = t->decide;
