@@ -26,8 +26,9 @@ struct inv_open_call {
 	size_t copy;	     /* offset in `copies' of the copy of the call's
 			      * event */
 	struct inv_paths_frame *frame; /* in the flow's profile; NULL: none */
-	bool ends;		       /* the event's mark says that the VM
-					  will report the call's end */
+	bool ends;		       /* the call's event says that the VM
+					  will report the call's end
+					  (INV_HEAD_ENDS) */
 	bool has_copy;
 };
 

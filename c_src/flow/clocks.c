@@ -181,8 +181,8 @@ int inv_clocks_add(struct inv_clocks *c, const struct inv_item *it,
 	}
 	if (!other)
 		return keep(c, &h);
-	/* Two send events or two receive events: the serial was used twice, so
-	 * it gives no bound. */
+	/* If both are send events, or both are receive events, two messages
+	 * have the same serial. Then the two events give no bound. */
 	if (other->received == h.received)
 		return 0;
 	rc = h.received ?
@@ -304,7 +304,7 @@ static void find_paths(struct inv_clocks *c, double *width, uint32_t *next)
 	}
 }
 
-/* Sets *to to how far clock j is ahead of clock i, at times of clock i. */
+/* Stores in *to how far clock j is ahead of clock i, at times of clock i. */
 static int direct(struct inv_clocks *c, uint32_t i, uint32_t j,
 		  struct inv_offset *to)
 {
@@ -316,9 +316,9 @@ static int direct(struct inv_clocks *c, uint32_t i, uint32_t j,
 }
 
 /*
- * Sets *to to how far clock j is ahead of clock i, from the questions of a
- * command that has asked both nodes: adds the offset from i to the command and
- * the offset from the command to j.
+ * Stores in *to how far clock j is ahead of clock i. The result comes from the
+ * questions of a command that has asked both nodes: it is the sum of the offset
+ * from i to the command and the offset from the command to j.
  */
 static int through(struct inv_clocks *c, uint32_t i, uint32_t command,
 		   uint32_t j, struct inv_offset *to)
@@ -434,9 +434,8 @@ int64_t inv_clocks_correct(struct inv_clocks *c, uint32_t node, int64_t ts_ns)
 	return ts_ns;
 }
 
-/* Adds a bound to the sum of the bounds before it. Returns `none', which is the
- * value of an unknown bound, if one of the two is unknown or if the sum is too
- * large. */
+/* Returns sum + bound. `none' is the value of an unknown bound: returns `none'
+ * if `sum' or `bound' is unknown, or if the result is too large. */
 static int64_t add_bound(int64_t sum, int64_t bound, int64_t none)
 {
 	if (sum == none || bound == none)

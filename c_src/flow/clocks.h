@@ -36,8 +36,8 @@ struct inv_clock_node {
 	char *name;	    /* NULL: the node had no event */
 	uint32_t reference; /* number of the node with whose clock this node's
 			       clock is compared */
-	/* the next node on the path to the reference; the reference has its
-	 * own number here */
+	/* the next node on the path to the reference; in the reference itself:
+	 * its own number */
 	uint32_t next;
 	struct inv_offset offset; /* how far the clock of `next' is ahead of
 				     this node's clock */
@@ -61,9 +61,9 @@ struct inv_clocks {
 	uint32_t n;
 	struct inv_clock_node *nodes; /* nodes[i] is the node with the number
 					 i */
-	uint64_t forgotten; /* messages of which only the send event or only
-			     * the receive event was read, and which were
-			     * dropped, because too many were kept */
+	uint64_t forgotten; /* send and receive events that were dropped before
+			     * the other event of their message was read,
+			     * because too many events were kept */
 	/* private */
 	uint32_t n_all; /* nodes, and commands after them */
 	int64_t commands[INV_CLOCKS_COMMANDS]; /* the commands' numbers

@@ -26,7 +26,8 @@ struct inv_call {
 			      * as in struct inv_facts */
 	int64_t begin_ts_ns; /* Erlang system time */
 	int64_t duration_ns;
-	int64_t self_ns; /* duration_ns without ended calls inside this call */
+	int64_t self_ns; /* duration_ns minus the time in ended calls inside
+			  * this call */
 	uint32_t depth;	 /* how many open calls are around this call */
 	/* When the innermost and the outermost call around this call began. If
 	 * no call is around it: when this call began. */
@@ -78,7 +79,7 @@ struct inv_facts {
 	 * entry. Then call->event is not NULL. */
 	bool whole;
 	const struct inv_cause *cause; /* the cause of a seq_trace event; NULL:
-				        * it is another event */
+				        * the event is no seq_trace event */
 	/* No filter selects the event. Views of requests get it nevertheless,
 	 * because selected events may follow from it. */
 	bool context;

@@ -975,8 +975,9 @@ struct inv_item *inv_flow_item(struct inv_flow *f, struct inv_item *it)
 			 !f->feeds[it->feed].begun) &&
 	    add_feed(f, it))
 		return NULL;
-	/* A process can run in any thread of its node. So if any thread of the
-	 * node has lost events, this process may have lost events. */
+	/* A process can run in any thread of its node. So if one thread of the
+	 * node has lost events, they can be events of any process of the
+	 * node. */
 	if (inv_unlikely(it->kind == INV_ITEM_LOSS)) {
 		lose(f, it->node);
 		return lose_causes(f, it) ? NULL : it;

@@ -49,10 +49,10 @@ struct inv_flow_opts {
 
 struct inv_flow_feed {
 	bool begun; /* the feed has returned an item */
-	/* `marks': the call events of the log have marks, which say whether the
-	 * VM will report the call's end (INV_NOTE_ENDS). `no_marks': a note has
-	 * said that marks have no meaning any more. Notes can be read out of
-	 * order: after this note, a note that marks begin is ignored. */
+	/* `marks': in the log, INV_HEAD_ENDS of a call event says whether the
+	 * VM will report the call's end. `no_marks': a note INV_NOTE_ENDS has
+	 * said that INV_HEAD_ENDS has no meaning any more. Notes can be read
+	 * out of order, so once `no_marks' is set, `marks' stays false. */
 	bool marks;
 	bool no_marks;
 	bool named; /* the feed's log has notes with names of processes */

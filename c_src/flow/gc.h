@@ -8,7 +8,8 @@
 #include "log/item.h"
 #include "term/cursor.h"
 
-/* A garbage collection that has begun. All zero: none has begun. */
+/* A garbage collection that has begun. A struct of zeros means that no
+ * collection has begun. */
 struct inv_open_gc {
 	bool open;
 	bool major;

@@ -9,7 +9,7 @@
 
 /*
  * A histogram of values, such as times of calls in ns. Buckets are those of
- * abi/buckets.h. All zero: no values.
+ * abi/buckets.h. A struct of zeros is valid, and has no values.
  */
 struct inv_histogram {
 	uint64_t n;	   /* values in buckets */

@@ -66,9 +66,9 @@ struct inv_hop {
 				removed, because no filter selects them */
 	int64_t critical_ns; /* only in a root: duration of the critical path */
 	uint32_t parent;     /* INV_HOP_NONE: the hop is a root */
-	uint32_t first; /* the first child. Children are in the order of events
-			 * of the process in whose turn they were sent.
-			 * INV_HOP_NONE: there is none */
+	uint32_t first; /* the first child; INV_HOP_NONE: the hop has no
+			 * children. Children are in the order in which they
+			 * were sent or printed */
 	uint32_t last;
 	uint32_t next;	  /* the next hop of the same parent */
 	uint32_t root;	  /* the root of the hop's tree */
@@ -92,8 +92,8 @@ struct inv_hop {
 	int64_t received_ns; /* for a beginning: the time of the request's
 			      * first event */
 	int64_t last_ns;     /* time of the last event of the hop's turn */
-	size_t text;	     /* the message, or the function of a spawn, for
-			inv_hops_text */
+	size_t text;	     /* offset for inv_hops_text: the message, or the
+			      * function of a spawn */
 	size_t to_text;
 	size_t label; /* only in a root: the label of the request */
 };
@@ -196,9 +196,9 @@ uint32_t inv_hops_find(const struct inv_hops *h, uint64_t id);
  * nothing, the path ends with the last event of the request.
  *
  * Then removes the hops without a selected event (`context' in facts.h), and
- * the processes that no remaining hop has. The new parent of a remaining hop is
- * its nearest remaining ancestor. A root remains if at least one hop of its
- * tree remains. Removing hops changes no times and no critical paths.
+ * the processes that no remaining hop refers to. The new parent of a remaining
+ * hop is its nearest remaining ancestor. A root remains if at least one hop of
+ * its tree remains. Removing hops changes no times and no critical paths.
  */
 int inv_hops_finish(struct inv_hops *h);
 

@@ -18,8 +18,8 @@
  * stored, and is given to the request of the next seq_trace event of the same
  * process.
  *
- * If the value is '$inviso_seq_over', no request begins. But later events of
- * the process do not belong to the request that the process took part in.
+ * The value '$inviso_seq_over' begins no request. After an event with this
+ * value, the process no longer takes part in its previous request.
  *
  * Memory is bounded: the label of the request that had no event for the longest
  * time is forgotten.
@@ -36,7 +36,8 @@ struct inv_labels {
 };
 
 /*
- * How many bytes of a label are kept. A longer label is cut, and ends with "…".
+ * How many bytes of a label are kept. A longer label is cut, and ends with
+ * "…".
  */
 #define INV_LABEL_TEXT 200u
 /* At most this many labels are kept in each table. */

@@ -24,8 +24,8 @@ struct inv_mfa {
 	uint32_t arity;
 	bool has_args; /* the third element is the list of arguments */
 	/* Offset of the third element in the event's terms. The encoding does
-	 * not mark the end of a tuple: the bytes after this element are the
-	 * next term. */
+	 * not mark the end of a tuple, so the next term of the event begins
+	 * directly after this element. */
 	size_t third;
 	bool is_entry; /* the function is an entry of the packet's dictionary,
 			  so the term is no tuple; `third' is then the offset

@@ -77,7 +77,7 @@ int inv_offset_add(struct inv_offset *o, int64_t at, int64_t offset,
 		   bool upper);
 
 /*
- * Sets *to to the offset in the other direction: how far the first clock is
+ * Stores in *to the offset in the other direction: how far the first clock is
  * ahead of the second, at times of the second clock. Returns 0 or INV_ENOMEM.
  */
 int inv_offset_reverse(struct inv_offset *to, const struct inv_offset *from);

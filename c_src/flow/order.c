@@ -191,7 +191,8 @@ static void correct(struct inv_order *o, struct inv_item *it)
 
 /* --- items ---------------------------------------------------------------- */
 
-/* Returns true if the item, which was just returned, must wait. */
+/* `item' is the item that the merge has just returned. Returns true if it must
+ * wait. */
 static bool must_wait(struct inv_order *o, const struct inv_item *item)
 {
 	const struct inv_seq *s;
@@ -243,7 +244,8 @@ static int check(struct inv_order *o)
 	return rc ? rc : check_patience(o, !o->merge->heap.n);
 }
 
-/* If the log has waited with this item, removes the wait and returns true. */
+/* If the item's log has waited until this item could be returned, removes the
+ * wait and returns true. */
 static bool ends_wait(struct inv_order *o, const struct inv_item *item)
 {
 	struct inv_order_wait *w = wait_of(o, item->feed);

@@ -21,8 +21,8 @@
  * log waits until the send event comes, or cannot come any more, or until
  * `ahead' items of other logs were returned.
  *
- * Times are corrected, too. First, clocks of nodes that do not agree with the
- * messages between the nodes are corrected (flow/clocks.h). Remaining
+ * Times are corrected, too. First, clocks that contradict the messages between
+ * their nodes are corrected (flow/clocks.h). Remaining
  * contradictions are removed by a controlled logical clock: an event that would
  * be earlier than its cause is moved to a time after the cause. The later
  * events of its node are moved, too, by less and less. So events are moved only
@@ -52,7 +52,8 @@ struct inv_order_shift {
 };
 
 struct inv_order {
-	uint64_t ahead; /* the caller may change it */
+	uint64_t ahead; /* how many items of other logs are returned before a
+			   wait is given up; the caller may change it */
 	/* Compares the clocks of all nodes; for this it reads all logs. It is
 	 * called at the first event of a sequential trace. Returns 0 or
 	 * INV_ENOMEM. NULL: clocks are not compared. */
@@ -74,7 +75,8 @@ struct inv_order {
 	uint32_t n_nodes;
 	uint32_t n_shifts; /* nodes whose events are moved */
 	uint32_t left;	   /* feeds that had items when check() last looked */
-	bool sent;	   /* a send event may have been returned since then */
+	bool sent;	   /* a send event may have been returned since check()
+			      last looked */
 	bool compared;
 	uint64_t items;
 };

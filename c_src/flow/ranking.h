@@ -60,7 +60,8 @@ struct inv_rank {
 	/* The name of a process. Empty if the name is unknown, or if the key
 	 * is no process. */
 	char *name;
-	uint64_t processes; /* if `kinds' is set: how many were added up */
+	uint64_t processes; /* if `kinds' is set: how many processes were added
+			       up */
 	uint64_t n; /* how many events; or how many calls, including calls whose
 		       time is unknown */
 	const struct inv_histogram *times; /* NULL: calls were counted, not

@@ -181,9 +181,9 @@ static bool has_received(struct inv_party *p)
 }
 
 /*
- * Finds the cause of a send or print event of p if p has received no message
- * with the event's label whose serial is the event's Prev. Then the event
- * begins a request, or the receive event of that message is missing.
+ * Finds the cause of a send or print event of p if no receive event of p fits:
+ * none has the event's label, and the event's Prev as its serial. Either the
+ * event begins a request, or the receive event that fits is missing.
  */
 static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 			struct inv_party *p, struct inv_cause *cause)
@@ -286,7 +286,7 @@ bool inv_requests_sent(const struct inv_requests *r,
 	return x != NULL;
 }
 
-/* Adds the event to the turn t of p, or begins a turn with it. */
+/* Adds the event to the turn t of p. If t is NULL, the event begins a turn. */
 static void add_to_turn(struct inv_requests *r, struct inv_party *p,
 			struct inv_turn *t, const struct inv_seq *s,
 			const struct inv_cause *cause)

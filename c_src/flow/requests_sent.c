@@ -52,10 +52,10 @@ static int add_sent_to(struct inv_requests *r, struct inv_sent *x)
 	return 0;
 }
 
-/* Handles a message that has the same key as x; `before' is the cause of its
- * send event. It is not known which of the two messages is received first. But
- * if both send events have the same cause, it is a cause of both receive
- * events, too. */
+/* Handles another message with the same key as x. `before' is the cause of this
+ * message's send event. It is not known which of the two messages is received
+ * first. But if both send events have the same cause, both receive events
+ * follow from this cause, too. */
 static void repeat_sent(struct inv_requests *r, struct inv_sent *x,
 			const struct inv_origin *before)
 {

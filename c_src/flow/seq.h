@@ -28,8 +28,8 @@ enum inv_seq_signal {
 	INV_SIGNAL_MESSAGE = 0,
 	INV_SIGNAL_UNKNOWN,	/* the message was not recorded */
 	INV_SIGNAL_SPAWN,	/* {spawn_request, ...}, parent to child */
-	INV_SIGNAL_SPAWN_ARGS,	/* the arguments of a spawn on another node: a
-			        * message of their own */
+	INV_SIGNAL_SPAWN_ARGS,	/* the arguments of a spawn on another node,
+				 * which are a separate message */
 	INV_SIGNAL_SPAWN_REPLY, /* {spawn_reply, ...}, child to parent */
 	INV_SIGNAL_EXIT,	/* {'EXIT', From, Reason}, by a link */
 	INV_SIGNAL_PORT, /* a message to a port, which receives nothing */
