@@ -29,9 +29,9 @@ static void put_name(const struct writer *w, bool *done, const char *key,
 	inv_buf_putc(w->b, '\n');
 }
 
-/* Files and functions are numbered separately. The file of a function is its
- * module, and has the same number as the function. So a module with several
- * functions has several file numbers. */
+/* In this format, a file and a function can have the same number. The file of a
+ * function is its module, and gets the function's number. So a module with
+ * several functions has several file numbers. */
 static void put_file(const struct writer *w, const char *key,
 		     const struct inv_paths_name *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Common Trace Format 1.8, for babeltrace2 and Trace Compass: a directory
- * with the metadata and a stream for each node, in which each tag has a class
- * of events. Terms are printed like ~w, as in JSON.
+ * with the metadata, and with a stream for each node. For each tag of events
+ * there is a class of events. Terms are printed like ~w, as in JSON.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -153,7 +153,8 @@ static int put_process(struct ctf *x, struct inv_buf *out,
 }
 
 /* Writes the label of the request. If the request has no label, writes the
- * token's label, which the log has in the place of the tracee. */
+ * token's label. In a seq_trace event this label is the term that is the tracee
+ * in other events. */
 static int put_label(struct ctf *x, struct inv_buf *out,
 		     const struct inv_item *it)
 {
@@ -183,8 +184,8 @@ static void put_function(struct inv_buf *out, const struct inv_item *it)
 	put_i64(out, m ? (int64_t)m->arity : -1);
 }
 
-/* `has' says that the class of the event has another string for the next term:
- * begins this string. Otherwise the next term is appended to the previous
+/* If `has' is true, the class of the event has another string for the next
+ * term: begins this string. Otherwise the next term is appended to the previous
  * string. */
 static void next_string(struct ctf *x, struct inv_buf *out, bool has)
 {
@@ -299,7 +300,7 @@ static int open_ctf(struct inv_sink *s, const char *path, struct inv_err *err)
 
 	if (getrandom(x->uuid, sizeof(x->uuid), 0) != sizeof(x->uuid))
 		return inv_err_sys(err, errno, "getrandom");
-	/* Version 4, of random bits. */
+	/* Marks the UUID as version 4: random bits. */
 	x->uuid[6] = (x->uuid[6] & 0x0f) | 0x40;
 	x->uuid[8] = (x->uuid[8] & 0x3f) | 0x80;
 	x->dir = strdup(path);

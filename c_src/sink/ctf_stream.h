@@ -32,7 +32,7 @@ struct inv_ctf_stream {
 	char *path;
 	uint64_t begin_ns;
 	uint64_t last_ns; /* time of the last event or loss */
-	uint64_t lost;	  /* in the whole stream */
+	uint64_t lost;	  /* lost events of the whole stream */
 	bool written;	  /* the file has a packet */
 };
 
@@ -64,8 +64,8 @@ int inv_ctf_append(const char *path, const struct inv_buf *b,
  * Appends a string, with a NUL. Control characters, and characters that a
  * terminal hides, are replaced by an escape such as \x{0}. Bytes that are not
  * UTF-8 are replaced by U+FFFD. After about `most' bytes the string is cut and
- * ends with "…". The empty string becomes "-", because babeltrace2 2.0.4 shows
- * the value of another event for an empty string.
+ * ends with "…". The empty string becomes "-", because babeltrace2 2.0.4
+ * shows the value of another event for an empty string.
  */
 void inv_ctf_text(struct inv_buf *b, const void *text, size_t len, size_t most);
 

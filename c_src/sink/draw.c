@@ -31,8 +31,8 @@ static uint64_t line_low(const struct scale *s, uint32_t line)
 	uint32_t part = s->parts > 1 ? line % s->parts : 0;
 	uint64_t width;
 
-	/* After the last block there is no line: its lowest value is the
-	 * maximum. */
+	/* The line after the last block is not drawn. Its lowest value counts
+	 * as the maximum. */
 	if (block >= INV_BUCKETS_BLOCKS)
 		return UINT64_MAX;
 	return inv_buckets_low(block, part * (INV_BUCKETS / s->parts), &width);

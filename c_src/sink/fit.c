@@ -135,8 +135,8 @@ size_t inv_fit_lines(struct inv_buf *out, size_t from, unsigned width,
 }
 
 #define CONTINUED "        "
-/* For a narrower terminal, lines are not wrapped here: the terminal itself
- * wraps them. */
+/* If the terminal has fewer columns than this, lines are not wrapped here: the
+ * terminal itself wraps them. */
 #define WRAP_MIN 20
 
 /* Returns how many bytes at p fit into width columns. */

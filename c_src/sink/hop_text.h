@@ -10,7 +10,8 @@
 
 /* The texts for hops (flow/hops.h) that all views of requests use. */
 
-/* Appends "a shop" or "a <0.88.0> (m:f/1)". */
+/* Appends the node and the process, such as "a shop" or "a <0.88.0> (m:f/1)"
+ * for processes of the node a. */
 void inv_hop_process_text(const struct inv_hops *h, uint32_t process,
 			  struct inv_buf *out);
 

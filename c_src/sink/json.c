@@ -2,12 +2,13 @@
 /*
  * One JSON object on each line:
  *
- *	{"ts":…,"time":"…","node":"…","pid":"…","names":[…],"process":{…},
- *	 "tag":"…","label":"…","payload":[…],"result":"…","id":…,"cause":…,
- *	 "certain":…,"request":…,"orphan":"…","signal":"…","from":{…},"to":{…},
+ *	{"ts":…,"time":"…","node":"…","pid":"…","names":[…],
+ *	 "process":{…},"tag":"…","label":"…","payload":[…],
+ *	 "result":"…","id":…,"cause":…,"certain":…,"request":…,
+ *	 "orphan":"…","signal":"…","from":{…},"to":{…},
  *	 "module":"…","function":"…","arity":…,"args":[…],
- *	 "end":"…","return":"…","exception":{…},"start":"…","duration_ns":…,
- *	 "self_ns":…,"depth":…,"certain":false,
+ *	 "end":"…","return":"…","exception":{…},"start":"…",
+ *	 "duration_ns":…,"self_ns":…,"depth":…,"certain":false,
  *	 "scheduler":…,"truncated":true,"redacted":true}
  *	{"lost":…,"reason":"…","ts":…,"time":"…","node":"…"}
  *
@@ -143,8 +144,9 @@ static int process(struct inv_json_sink *j, const struct inv_item *it)
 	return rc ? rc : tracee(j, it, &tok);
 }
 
-/* Writes the label of a seq_trace event: the label of the request, or else the
- * label of the token, which the log has in the place of the tracee. */
+/* Writes the label of a seq_trace event. If the request has no label, writes
+ * the token's label. In a seq_trace event this label is the term that is the
+ * tracee in other events. */
 static int label(struct inv_json_sink *j, const struct inv_item *it)
 {
 	struct inv_token tok;
@@ -189,7 +191,7 @@ static int receiver(struct inv_json_sink *j, const struct inv_item *it)
 	return rc ? rc : inv_json_receiver(j, it);
 }
 
-/* Writes what the flow derived. */
+/* Writes the facts that the flow derived about the event. */
 static int derived(struct inv_json_sink *j, const struct inv_item *it)
 {
 	switch (it->ev.tag) {

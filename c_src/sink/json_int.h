@@ -8,8 +8,9 @@
 #include "sink/sink.h"
 #include "sink/timefmt.h"
 
-/* The arguments of a call are written twice: in the payload, and one by one.
- * The second time, at most this many arguments are copied from the payload. */
+/* The arguments of a call are written twice: in the payload, and one by one. If
+ * there are at most this many, their texts are printed only once: the second
+ * time, they are copied from the payload. */
 #define INV_JSON_ARGS 16u
 
 /* Shared only by the files of the JSON format. */
@@ -17,8 +18,8 @@ struct inv_json_sink {
 	struct inv_sink sink;
 	struct inv_json w;
 	struct inv_timefmt time;
-	struct inv_timefmt start; /* a cache of its own for the starts of calls,
-				   * which can be in an earlier second */
+	struct inv_timefmt start; /* for the start times of calls, which can be
+				   * in an earlier second than the event */
 	struct inv_json_cache processes;
 	/* The places of a call's arguments in the payload that was written
 	 * last: argument i is in the output from args[i] to args[i + 1] - 1. If

@@ -30,7 +30,7 @@ static void name(struct inv_json_sink *j, const struct inv_item *it,
 		text(j, "name", id->name.text, id->name.len);
 }
 
-/* Writes the identifier as its own node prints it. */
+/* Writes the pid or port identifier as the process's own node prints it. */
 static void pid(struct inv_json_sink *j, const struct inv_identity *id)
 {
 	bool is_pid = id->kind == INV_TOK_PID;

@@ -104,8 +104,8 @@ static int check_path(const char *path, bool directory, struct inv_err *err)
 	struct stat st;
 
 	if (stat(path, &st))
-		return 0; /* if there is another error, creating the file
-			     reports it */
+		return 0; /* normally, the path does not exist; any other error
+			     is reported when the file is created */
 	if (!directory)
 		return S_ISREG(st.st_mode) ?
 			       0 :

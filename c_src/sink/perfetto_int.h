@@ -166,8 +166,8 @@ struct inv_pf_process;
 
 /* What is known of the tracks of a node. */
 struct inv_pf_node {
-	unsigned described;  /* the groups of tracks that were described: bit
-				g is for group g */
+	unsigned described;  /* the groups of tracks that were described
+				(inv__pf_track): bit g is for group g */
 	uint8_t *schedulers; /* schedulers[i] has the bits SCHEDULER_ of
 				scheduler i (perfetto_track.c); NULL: no
 				scheduler was seen */
@@ -200,8 +200,8 @@ struct inv_perfetto {
 	struct inv_pf_process *table;
 	struct inv_pf_process *last;
 	uint32_t n_processes;
-	uint64_t n_open; /* the open calls for which there is memory, in
-			    all processes */
+	uint64_t n_open; /* how many open calls fit into the arrays of all
+			    processes: the sum of `cap' */
 	/* used by perfetto_track.c */
 	struct inv_pf_node *nodes; /* nodes[i] is the node with the number i */
 	uint32_t n_nodes;

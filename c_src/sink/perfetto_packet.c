@@ -7,7 +7,7 @@
 #define SEQUENCE 1u /* all packets are of one sequence */
 /* Flags of a packet. */
 #define CLEARED 1u /* numbers that names have in earlier packets are void */
-#define NEEDS 2u   /* the packet uses numbers of names in earlier packets */
+#define NEEDS 2u   /* the packet uses numbers of names from earlier packets */
 
 /*
  * Times are nanoseconds since the Unix epoch, and have been corrected for the

@@ -106,7 +106,8 @@ static struct inv_process_name name_of(const struct inv_item *it,
 			.len = n->len,
 			.registered = true,
 		};
-	/* A seq_trace event has the label in the place of the tracee. */
+	/* facts->name is the name of the tracee. A seq_trace event has no
+	 * tracee. */
 	if (it->facts && it->ev.tag != INV_TAG_SEQ_TRACE)
 		name = it->facts->name;
 	return name;

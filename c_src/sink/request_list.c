@@ -165,7 +165,8 @@ static const char *text_or(const char *text)
 	return text ? text : "?";
 }
 
-/* On a narrower terminal, times are printed without a date. */
+/* On a terminal with fewer columns than this, times are printed without a
+ * date. */
 #define BRIEF_BELOW 120u
 
 static void head(struct list_sink *l)

@@ -108,8 +108,8 @@ static void hop(struct writer *w, uint32_t i)
 	inv_json_close(w->j, '}');
 }
 
-/* Returns true if the diagram has a row for an event of the hop, or for an
- * event of the hop's turn. */
+/* Returns true if the hop is the beginning of a request, or if the diagram has
+ * a row for one of the hop's events. */
 static bool is_drawn(const struct writer *w, uint32_t i)
 {
 	const struct inv_hop *p = &w->h->v[i];

@@ -82,7 +82,8 @@ static bool has_identity(const char *p, size_t len)
 	for (unsigned i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (memmem(p, len, marks[i], strlen(marks[i])))
 			return true;
-	/* A pid of another node has another form: <8472.110.0>. */
+	/* A pid of another node does not begin with <0. but with another
+	 * number: <8472.110.0>. */
 	return len > 2 && *p == '<' && isdigit((unsigned char)p[1]);
 }
 

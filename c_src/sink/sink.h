@@ -122,8 +122,9 @@ void inv_summary_json(const struct inv_summary *s, struct inv_buf *out);
 struct inv_sink_ops {
 	const char *name;
 	const char *help; /* one line for --help */
-	/* If a helper program has the format (cli/helper.h): its name. In this
-	 * case only name and help are set. Otherwise NULL. */
+	/* The name of the helper program that writes the format (cli/helper.h).
+	 * In this case, only `name' and `help' are set besides. NULL: this
+	 * program writes the format. */
 	const char *program;
 	bool calls;   /* uses the events of open calls (`keep' in
 			     flow/flow.h) */
@@ -131,8 +132,8 @@ struct inv_sink_ops {
 	bool profile; /* shows the profile of the flow (opts.profile) */
 	size_t size;  /* size of the format's struct, whose first member is a
 			struct inv_sink */
-	int (*init)(struct inv_sink *s); /* the struct is all zero before;
-					    returns 0 or INV_ENOMEM */
+	int (*init)(struct inv_sink *s); /* before the call, the struct is all
+					    zero; returns 0 or INV_ENOMEM */
 	/*
 	 * Appends one event. Returns a negative code if the event's terms are
 	 * invalid: then the caller removes the event's output, and counts a
@@ -179,8 +180,8 @@ struct inv_sink {
 	struct inv_summary sum;
 	uint64_t cut;	     /* lines that were cut at the width */
 	uint64_t incomplete; /* rows of tables that were written before all of
-				their values were known, because there were too
-				many */
+				their values were known, because too many rows
+				were waiting */
 	uint64_t left_out;   /* events that a view of requests does not show,
 				because it has too many events */
 	struct inv_cursor *cursor;

@@ -3,7 +3,7 @@
  * A flame graph: one SVG file, which needs no other file. Each frame is a
  * nested svg element, so that its text is clipped. The place of a frame is in
  * percent, so that the picture is as wide as the window. The script only zooms,
- * searches and follows keys.
+ * searches and handles the keyboard.
  */
 #include <inttypes.h>
 

@@ -2,8 +2,8 @@
 /*
  * The text format: one line for each event, in Erlang's syntax.
  *
- *  2026-11-21 10:37:44.000123 node1@host <0.88.0> pname call m:f(1,2)
- *  2026-11-21 10:37:44.000135 node1@host <0.88.0> pname return m:f/2 -> 3 (12.3 us)
+ *  2026-11-21 10:37:44.000123 a@host <0.88.0> pname call m:f(1,2)
+ *  2026-11-21 10:37:44.000135 a@host <0.88.0> pname return m:f/2 -> 3 (12.3 us)
  */
 #include "sink/text.h"
 
@@ -19,8 +19,8 @@
 #include "sink/formats.h"
 #include "term/simple.h"
 
-/* Prints the name of a node as it is. Only a name that would not be one word,
- * which a damaged log or another node can have, is printed as an atom. */
+/* Prints the name of a node unchanged if it is one word. Other names can come
+ * from a damaged log or from another node. They are printed as atoms. */
 static void put_node(struct inv_buf *b, const char *name)
 {
 	static const struct inv_print_opts erlang;
@@ -381,7 +381,8 @@ static void align_node(struct inv_line *t, size_t from)
 		inv_buf_putc(out, ' ');
 }
 
-/* On terminals with fewer columns, times are without the date. */
+/* On terminals with fewer columns than this, times are printed without the
+ * date. */
 #define BRIEF_BELOW 120
 
 /* Prints "    +0.000123". */

@@ -11,8 +11,8 @@
 #include "term/print.h"
 
 /*
- * The line for the start of a garbage collection. It is not printed until the
- * collection ends (text_gc.c).
+ * The line for the start of a garbage collection is held, and not printed at
+ * once (text_gc.c). At most this many lines are held.
  */
 #define INV_HELD_MAX 64u
 

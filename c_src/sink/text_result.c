@@ -54,7 +54,8 @@ int inv_line_function(struct inv_line *t, const struct inv_token *tok)
 	return rc ? rc : inv_cursor_end(t->sink.cursor);
 }
 
-/* Prints the name of a file, Latin-1. Control characters become "?". */
+/* Prints the name of a file, whose bytes are Latin-1. Control characters become
+ * "?". */
 static void file_name(struct inv_line *t, const struct inv_token *tok)
 {
 	struct inv_buf *out = t->sink.out;

@@ -23,8 +23,8 @@ static void set_second(struct inv_timefmt *t, int64_t second)
 	memcpy(t->text, "****-**-** **:**:**.", SECOND_LEN);
 }
 
-/* Sets t->text to the date and time without the part of a second. Returns this
- * part, in ns. */
+/* Sets t->text to the date and time, up to the whole second. Returns the
+ * fraction of the second, in ns. */
 static uint32_t split(struct inv_timefmt *t, int64_t ts_ns)
 {
 	int64_t second = ts_ns / 1000000000;
