@@ -88,7 +88,7 @@ static void connected(struct step *s, const struct inv_mail *mail)
 		if (mail->kind == INV_MAIL_CONNECTED) {
 			a->state = INV_ATTACH_UP;
 		} else if (mail->kind == INV_MAIL_LOST && a->code == 0) {
-			a->err = mail->err; /* it contains the node's name */
+			a->err = mail->err; /* its text has the node's name */
 			a->code = mail->err.code;
 		}
 	}
@@ -247,8 +247,8 @@ static int code_loaded(struct inv_ask *ask, struct inv_attach *a,
 }
 
 /* Handles a node's answer to the request to load the code. Returns true if the
- * request must be sent again. If `last' is true, it is not sent again:
- * attaching to the node has then failed, and the result is false. */
+ * request must be sent again. But if `last' is true, the request is not sent
+ * again: attaching to the node fails, and the function returns false. */
 static bool load_one(struct step *s, size_t i, bool last)
 {
 	struct inv_attach *a = &s->v[i];

@@ -85,7 +85,7 @@ struct inv_conn {
 	size_t body_len;
 	int64_t heard; /* when data last came from the node */
 	int64_t spoke; /* when data was last sent to the node */
-	/* Since when the socket accepts no more data; 0: it accepts data. */
+	/* When the socket stopped accepting data; 0: it accepts data. */
 	int64_t stuck;
 	int64_t tick_ms; /* the node's net_ticktime */
 	struct inv_cursor cursor;

@@ -26,8 +26,8 @@ static int no_memory(struct inv_err *err)
 	return inv_err_set(err, INV_ENOMEM, "no memory");
 }
 
-/* The frame's bytes are not copied: the item takes over the buffer that has
- * them. */
+/* The frame's bytes are not copied: the item takes over the buffer that
+ * contains them. */
 int inv_deliver_answer(struct inv_conn *c, const struct inv_dist_frame *f,
 		       const struct inv_request *q, struct inv_err *err)
 {

@@ -280,7 +280,7 @@ int inv_dns_find(const struct inv_dns *d, const struct inv_patience *p,
 		 struct inv_dns_nodes *out, struct inv_err *err)
 {
 	/* Space for one address more than allowed, so that too many addresses
-	 * are noticed; and this for each of the two families. */
+	 * are noticed. Both families (IPv4 and IPv6) get this space. */
 	const size_t max = (size_t)2 * (INV_DNS_MAX + 1);
 	struct inv_addr *addrs = calloc(max, sizeof(*addrs));
 	struct inv_err why = { 0 };

@@ -11,7 +11,7 @@
 /*
  * Finds the host's addresses. If the node is on this machine, adds the
  * addresses of the loopback interface, so that no name service is needed to
- * find it.
+ * find the node.
  */
 static int addresses(struct inv_endpoint *e, bool this_machine,
 		     const struct inv_patience *p, struct inv_err *err)

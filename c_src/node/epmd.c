@@ -80,9 +80,9 @@ static int failed(const struct epmd *e, int r, int sys, struct inv_err *err)
 }
 
 /*
- * Connects to the first address that accepts the connection, and moves it to
- * the front. Later requests go only to this address. In most cases the node
- * listens at this address, too.
+ * Connects to the first address that accepts the connection, and moves this
+ * address to the front of the list. Later requests go only to this address. In
+ * most cases the node listens at this address, too.
  */
 static int connect_epmd(struct epmd *e, struct inv_err *err)
 {

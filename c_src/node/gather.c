@@ -74,8 +74,8 @@ int inv_inbox_wait(struct inv_inbox *in, int stop_fd, int ms)
 		{ .fd = stop_fd, .events = POLLIN },
 	};
 
-	/* If a signal interrupts poll(2), this also returns 0. The callers then
-	 * call this function again. */
+	/* If a signal interrupts poll(2), this function also returns 0. Then
+	 * the callers call it again. */
 	if (poll(fds, 2, ms) > 0 && fds[1].revents)
 		return INV_ECANCELLED;
 	return 0;

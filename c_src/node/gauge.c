@@ -7,7 +7,7 @@
 #include "abi/control.h"
 #include "node/ask.h"
 
-#define ROWS_MAX 600 /* three orders of 200 */
+#define ROWS_MAX 600 /* 200 in each order: by mailbox, memory, speed */
 
 static void put_int(struct inv_buf *e, const char *key, int64_t v)
 {

@@ -11,8 +11,8 @@
 
 /*
  * Requests to gauges: processes that measure their nodes for `inviso top'
- * (abi/control.h, section 7). As in node/session.h, inv_…_ask sends a request,
- * and inv_…_got decodes the answer.
+ * (abi/control.h, section 7). As in node/session.h, inv_…_ask sends a
+ * request, and inv_…_got decodes the answer.
  */
 struct inv_gauge {
 	struct inv_conn *conn;
@@ -24,7 +24,7 @@ struct inv_gauge {
 struct inv_gauge_row {
 	char pid[40];
 	char name[256];	   /* "": unknown */
-	char kind[16];	   /* of the name: registered, label, function, none */
+	char kind[16];	   /* of `name': registered, label, function, none */
 	char status[24];   /* waiting, running, runnable, ... */
 	char current[256]; /* "gen_server:loop/7" */
 	int64_t mailbox;

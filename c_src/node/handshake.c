@@ -250,9 +250,9 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
  *
  *   - the clock: the same name comes again only after some seconds, when the
  *     node has noticed that the earlier command has disconnected;
- *   - the pid of the command: commands that begin at the same time have
- *     different names. Otherwise the node would close one of their connections
- *     in its handshake;
+ *   - the pid of the command, so that commands that begin at the same time
+ *     normally have different names. If two commands have the same name, the
+ *     node closes one of their connections in its handshake;
  *   - the number of the connection in this command, because several addresses
  *     can lead to the same node.
  *
@@ -263,8 +263,8 @@ static int own_host(char *host, size_t size, const struct inv_node_name *node,
 #define NAMES_GROW 4 /* the limit doubles for every 4 names that are in use */
 #define NAME_MS 100  /* the number increases by 1 every 100 ms */
 #define NAME_STEP 17 /* added to the number if a name is in use */
-#define CONN_STEP 29 /* added for each connection of this command */
-#define PID_STEP 11  /* added for each pid */
+#define CONN_STEP 29 /* added for each earlier connection of this command */
+#define PID_STEP 11  /* multiplied by the command's pid, and added */
 #define TRIES_MAX 60
 /*
  * If the node closes the connection before it has sent its challenge, the

@@ -192,7 +192,8 @@ static enum stage unloaded(struct inv_attach *a)
 }
 
 /*
- * Decodes the table's owner. Returns 0 for undefined, 1 for a pid, or an error.
+ * Decodes the owner of the guard's table. Returns 0 for undefined, 1 for a pid,
+ * or an error.
  */
 static int decode_owner(struct inv_decode *d, erlang_pid *owner)
 {

@@ -34,8 +34,8 @@ struct inv_blob inv_payload_boot_head(void);
 struct inv_blob inv_payload_boot_tail(void);
 
 /*
- * The name that the library has on a node to which the command has sent it. It
- * is built as inviso_pushed.so.
+ * The name that the library has on a node to which the command has sent it. The
+ * library is built under the name inviso_pushed.so.
  */
 #define INV_PAYLOAD_NIF "inviso_tracer.so"
 #define INV_PAYLOAD_SPOOL "inviso_spool"
