@@ -63,9 +63,9 @@ void inv_calls_end(struct inv_calls *calls, struct inv_open_call *call,
 {
 	uint32_t at = (uint32_t)(call - calls->v);
 
-	/* How long the removed calls took is unknown. But other calls have
-	 * ended inside the removed calls. These other calls were inside this
-	 * call, too: adds their time to inner_ns. */
+	/* The calls inside this call are removed, and how long they took is
+	 * unknown. But inner_ns of a removed call is the time of ended calls,
+	 * which were inside this call, too. So adds this time. */
 	for (uint32_t i = at + 1; i < calls->n; i++)
 		call->inner_ns = plus(call->inner_ns, calls->v[i].inner_ns);
 	*ended = (struct inv_ended_call){ .call = *call,

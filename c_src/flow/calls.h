@@ -61,8 +61,8 @@ struct inv_open_call *inv_calls_push(struct inv_calls *calls);
 
 /*
  * A call that has ended. The copy of its event stays valid until the next
- * inv_calls_push. Until then v[depth + 1] to v[depth + inside] of struct
- * inv_calls are valid, too: the removed calls that were inside this call.
+ * inv_calls_push. Until then, the removed calls that were inside this call are
+ * valid, too: v[depth + 1] to v[depth + inside] of struct inv_calls.
  */
 struct inv_ended_call {
 	struct inv_open_call call;

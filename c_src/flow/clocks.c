@@ -346,7 +346,8 @@ static int through(struct inv_clocks *c, uint32_t i, uint32_t command,
 }
 
 /* Finds the next node on the path from node i to its reference, and computes
- * the offset of that node's clock. A command on the path is skipped. */
+ * how far that node's clock is ahead of the clock of node i. A command on the
+ * path is skipped. */
 static int make_offset(struct inv_clocks *c, uint32_t i, const uint32_t *next)
 {
 	struct inv_clock_node *x = &c->nodes[i];

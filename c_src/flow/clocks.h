@@ -65,7 +65,8 @@ struct inv_clocks {
 			     * the other event of their message was read,
 			     * because too many events were kept */
 	/* private */
-	uint32_t n_all; /* nodes, and commands after them */
+	uint32_t n_all; /* number of all clocks: first those of the nodes, then
+			 * those of the commands */
 	int64_t commands[INV_CLOCKS_COMMANDS]; /* the commands' numbers
 						  (INV_NOTE_CLOCK); 0: no
 						  command */

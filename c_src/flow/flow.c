@@ -751,8 +751,8 @@ static int gc_begins(struct inv_flow *f, const struct inv_item *it,
 	return 0;
 }
 
-/* Sets f->gc, unless events were lost since the collection began: then the
- * event may be the end of another collection. */
+/* Sets f->gc. But if events were lost since the collection began, the event may
+ * be the end of another collection: then f->gc is not set. */
 static void gc_ends(struct inv_flow *f, const struct inv_item *it,
 		    struct inv_process *p)
 {

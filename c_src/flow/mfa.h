@@ -9,7 +9,8 @@
 #include "log/event.h"
 
 /* An atom's name in UTF-8. The bytes are in the event's memory, or in the field
- * `converted' of struct inv_mfa. `plain' is the field of struct inv_token. */
+ * `converted' of struct inv_mfa. `plain' has the same meaning as in struct
+ * inv_token. */
 struct inv_mfa_atom {
 	const uint8_t *bytes;
 	size_t len;

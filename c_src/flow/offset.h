@@ -28,8 +28,8 @@
 /* The value of an upper bound that is not known. The value of a lower bound
  * that is not known is -INV_OFFSET_NONE. */
 #define INV_OFFSET_NONE (INT64_C(1) << 62)
-/* Bounds with a later time (in the year 2116) or a larger offset (36 years) are
- * ignored. */
+/* A bound is ignored if its time is later than INV_OFFSET_TIME_MAX (in the year
+ * 2116), or if its offset is larger than INV_OFFSET_MAX (36 years). */
 #define INV_OFFSET_TIME_MAX (INT64_C(1) << 62)
 #define INV_OFFSET_MAX (INT64_C(1) << 60)
 /* At most this many bounds are kept. If there are more, only the tightest of

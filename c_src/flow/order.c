@@ -167,9 +167,9 @@ static int64_t shift_at(struct inv_order *o, struct inv_order_shift *x,
 	return x->by ? by : 0;
 }
 
-/* Moves the time of an item forward, if necessary, before the item is returned:
- * so that the item is later than its cause, and not earlier than the previous
- * items of its node. */
+/* Call this before an item is returned. If necessary, moves the item's time
+ * forward, so that the item is later than its cause, and not earlier than the
+ * previous items of its node. */
 static void correct(struct inv_order *o, struct inv_item *it)
 {
 	struct inv_order_shift *x = &o->shifts[it->node->number];

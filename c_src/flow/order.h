@@ -39,8 +39,8 @@
 
 struct inv_order_wait {
 	uint32_t feed;
-	bool over;	    /* the wait is over: the merge returns the log's
-			       item */
+	bool over;	    /* the wait is over: the merge will return the log's
+			       next item */
 	uint64_t since;	    /* how many items were returned before the wait */
 	struct inv_seq seq; /* the received message */
 };

@@ -29,9 +29,9 @@ void inv_requests_init(struct inv_requests *r, size_t memory)
 	memset(r, 0, sizeof(*r));
 	if (!memory)
 		memory = INV_REQUESTS_MEMORY;
-	/* Half of the memory is for sent messages, half for processes. The hash
-	 * tables take more memory: 32 bytes for each message, and 16 bytes for
-	 * each process. */
+	/* Half of the memory is for sent messages, half for processes. In the
+	 * hash tables, each message takes another 32 bytes, and each process
+	 * another 16 bytes. */
 	r->most_sent = memory / 2 / (sizeof(struct inv_sent) + 32) + 1;
 	r->most_parties = memory / 2 / (sizeof(struct inv_party) + 16) + 2;
 }

@@ -59,7 +59,7 @@ static inline uint64_t inv_seq_process(const struct inv_seq *s)
 uint64_t inv_seq_node(const char *name, size_t len);
 uint64_t inv_seq_home(const struct inv_node *node);
 
-/* Returns the hash of the pid in tok, in an event of the item. */
+/* Returns the hash of the pid in tok, a token of the item's event. */
 uint64_t inv_seq_pid(const struct inv_item *it, const struct inv_token *tok);
 
 /*
