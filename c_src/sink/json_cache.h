@@ -32,7 +32,7 @@ struct inv_json_part {
 	uint8_t text[INV_JSON_PART_MAX];
 };
 
-/* All zero is an empty cache. */
+/* A struct of zeros is an empty cache. */
 struct inv_json_cache {
 	struct inv_json_part *parts; /* INV_JSON_PARTS parts, by hash; NULL
 					until a part is added */

@@ -15,7 +15,7 @@ void inv_number_short(uint64_t n, struct inv_buf *out)
 		inv_buf_u64(out, n);
 		return;
 	}
-	/* n is in thousandths of the unit. */
+	/* n is in thousandths of the unit units[i]. */
 	for (; n > 999999; n /= 1000)
 		i++;
 	while (n > 999) {

@@ -17,9 +17,9 @@
  * format:
  *
  *	perfetto.c          what each event becomes
- *	perfetto_packet.c   packets, and names that have numbers
+ *	perfetto_packet.c   packets, and numbers that stand for names
  *	perfetto_track.c    tracks of nodes, schedulers and streams
- *	perfetto_process.c  what is known of processes, and their tracks
+ *	perfetto_process.c  processes, and their tracks
  *	perfetto_term.c     terms as annotations of events
  *
  * Readers sort packets by time. Packets with equal times stay in the order in
@@ -331,9 +331,9 @@ struct inv_pf_process {
 };
 
 /*
- * Returns the process. Describes its track if the process is new or has another
- * name. Returns NULL if there is no memory, or if tok is no process or port of
- * the node.
+ * Returns the process. Describes its track if the process is new, or if its
+ * name has changed. Returns NULL if there is no memory, or if tok is no process
+ * or port of the node.
  */
 struct inv_pf_process *inv__pf_process(struct inv_perfetto *f,
 				       const struct inv_item *it,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets of a timeline, and names that have numbers in it. */
+/* Packets of a timeline, and numbers that stand for names in packets. */
 #include "sink/perfetto_int.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a timeline knows of processes, and their tracks. */
+/* The processes of a timeline, and their tracks. */
 #include <stdlib.h>
 
 #include "base/uthash.h"
@@ -7,8 +7,9 @@
 #include "sink/perfetto_int.h"
 #include "sink/system_process.h"
 
-/* Bounds of the memory. If there are more processes, processes without a recent
- * event are forgotten. */
+/* Bounds of the memory: the number of processes, and of open slices of calls in
+ * one process and in all processes. If there are too many processes, processes
+ * without a recent event are forgotten. */
 #define PROCESSES 65536u
 #define OPEN_OF_PROCESS 16384u
 #define OPEN_OF_ALL (1u << 22)
@@ -135,7 +136,7 @@ static void put_name(struct inv_perfetto *f, const struct inv_pf_process *p,
 	inv_buf_putc(b, '>');
 }
 
-/* Describes the track again if the process has another name. */
+/* Describes the track again if the name of the process has changed. */
 static void rename_track(struct inv_perfetto *f, struct inv_pf_process *p,
 			 const struct inv_item *it)
 {

@@ -128,7 +128,8 @@ struct inv_sink_ops {
 	const char *program;
 	bool calls;   /* uses the events of open calls (`keep' in
 			     flow/flow.h) */
-	bool binary;  /* no text: not for a terminal */
+	bool binary;  /* the output is not text, so it must not go to a
+			 terminal */
 	bool profile; /* shows the profile of the flow (opts.profile) */
 	size_t size;  /* size of the format's struct, whose first member is a
 			struct inv_sink */
@@ -183,7 +184,7 @@ struct inv_sink {
 				their values were known, because too many rows
 				were waiting */
 	uint64_t left_out;   /* events that a view of requests does not show,
-				because it has too many events */
+				because there are too many for the view */
 	struct inv_cursor *cursor;
 	struct inv_print_opts print; /* prints terms like ~w of the OTP release
 					of the item's node */

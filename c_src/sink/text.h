@@ -108,7 +108,8 @@ void inv_line_sizes(struct inv_buf *out, const uint64_t *sizes, unsigned count);
  */
 int inv_line_system(struct inv_line *t, const struct inv_event *ev);
 
-/* Prints "gc major, 4.2 ms, 18 KiB" with the sizes before and after. */
+/* Prints "gc major, 4.20 ms, 18 → 12 KiB". The sizes are the heap's before
+ * and after the collection. */
 void inv_line_gc(struct inv_line *t, const struct inv_gc *gc);
 /* Removes the line that begins at `from' from the output, and stores it until
  * it is known whether it must be printed. */
@@ -125,7 +126,7 @@ void inv_line_give_held(struct inv_line *t);
  * Prints the next term, the value of a match spec's {message,_}. The value of
  * {caller} becomes " (from m:f/1)", a stack trace becomes one line for each
  * frame, and a pair of a caller and a stack trace becomes both. Any other value
- * becomes " (...)".
+ * is printed in parentheses.
  */
 int inv_line_result(struct inv_line *t, const struct inv_event *ev);
 

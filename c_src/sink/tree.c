@@ -33,9 +33,9 @@ static uint32_t find_anchor(const struct inv_tree *t, uint32_t i)
 }
 
 /* Returns the hop to which hop i belongs (sink/tree.h): normally the anchor of
- * its parent. If a filter has removed hops, the parent can be of another
- * process. In this case searches above the parent for a hop of the process that
- * sent hop i. */
+ * its parent. If a filter has removed hops, the parent may not go to the
+ * process that sent hop i. In this case searches above the parent for a hop
+ * that goes to this process. */
 static uint32_t find_owner(const struct inv_tree *t, uint32_t i)
 {
 	const struct inv_hop *p = &t->hops->v[i];
