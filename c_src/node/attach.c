@@ -22,8 +22,8 @@
  * long for the pids of the nodes' guards. */
 #define GUARD_MS 2000
 /*
- * The maximum number of requests to a node in one step: one for each of three
- * files, and `ready'.
+ * The maximum number of requests to a node in one step: one for each file that
+ * the node's guard needs (at most three), and `ready'.
  */
 #define STEP_ASKS 4
 

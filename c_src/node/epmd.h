@@ -8,16 +8,16 @@
 #include "node/net.h"
 
 /*
- * epmd's port, unless the environment variable ERL_EPMD_PORT says another port.
+ * epmd's port, unless the environment variable ERL_EPMD_PORT sets another port.
  */
 #define INV_EPMD_PORT 4369
 
 /*
  * Asks epmd (the Erlang port mapper) at the endpoint's addresses for the node's
- * port.  Sets the port, and moves the address at which epmd answered to the
- * front.  Returns 0, INV_ENONODE (epmd has no such node), INV_EUNREACHABLE (no
- * epmd, or epmd does not answer; the message has the details), INV_EINVAL
- * (ERL_EPMD_PORT is invalid), INV_ELOST (cancelled).
+ * port. Sets the endpoint's port. The address whose epmd has answered becomes
+ * the first address of the endpoint. Returns 0, INV_ENONODE (epmd has no such
+ * node), INV_EUNREACHABLE (no epmd, or epmd does not answer; the message has
+ * the details), INV_EINVAL (ERL_EPMD_PORT is invalid), INV_ELOST (cancelled).
  */
 int inv_epmd_ask(const struct inv_node_name *node, struct inv_endpoint *at,
 		 const struct inv_patience *p, struct inv_err *err);

@@ -154,7 +154,8 @@ struct inv_tls *inv_tls_new(const struct inv_tls_opts *opts,
 	 * node sends only TLS messages without data. */
 	o->SSL_CTX_ctrl(t->ctx, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, NULL);
 	/* A node that is killed does not send close_notify, the TLS message
-	 * that ends a connection. */
+	 * that ends a connection. The end of the stream without this message is
+	 * no error. */
 	o->SSL_CTX_set_options(t->ctx, SSL_OP_IGNORE_UNEXPECTED_EOF |
 					       SSL_OP_NO_RENEGOTIATION);
 	o->SSL_CTX_add_custom_ext(t->ctx, LONG_EXTENSION, SSL_EXT_CLIENT_HELLO,
