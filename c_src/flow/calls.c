@@ -64,8 +64,9 @@ void inv_calls_end(struct inv_calls *calls, struct inv_open_call *call,
 	uint32_t at = (uint32_t)(call - calls->v);
 
 	/* The calls inside this call are removed, and how long they took is
-	 * unknown. But inner_ns of a removed call is the time of ended calls,
-	 * which were inside this call, too. So adds this time. */
+	 * unknown. But inner_ns of a removed call is the time of ended calls
+	 * inside it, which were inside this call, too. So adds the inner_ns of
+	 * all removed calls to the inner_ns of this call. */
 	for (uint32_t i = at + 1; i < calls->n; i++)
 		call->inner_ns = plus(call->inner_ns, calls->v[i].inner_ns);
 	*ended = (struct inv_ended_call){ .call = *call,

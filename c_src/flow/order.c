@@ -50,7 +50,7 @@ static int resume(struct inv_order *o, struct inv_order_wait *w, bool given_up)
 }
 
 /* If an awaited send event has come, ends the wait of the log that waits for
- * it. */
+ * this event. */
 static int check_sent(struct inv_order *o)
 {
 	int rc = 0;
@@ -65,8 +65,9 @@ static int check_sent(struct inv_order *o)
 }
 
 /* If an awaited send event can no longer come, ends the wait of the log that
- * waits for it. That is the case if all logs of the sender's node have ended. A
- * log of that node that is waiting itself does not count as ended. */
+ * waits for this event. The event can no longer come if all logs of the
+ * sender's node have ended. A log of the sender's node that is waiting itself
+ * does not count as ended. */
 static int check_ended(struct inv_order *o)
 {
 	int rc = 0;

@@ -15,18 +15,18 @@
  * after it was sent, whatever the clocks of the two nodes say. All other items
  * keep the order of the merge.
  *
- * If a receive event comes before its send event, which is in the log of
- * another node, the log of the receiver waits, and items of the other logs are
- * returned. A waiting log takes no memory: its next item stays in the log. A
- * log waits until the send event comes, or cannot come any more, or until
- * `ahead' items of other logs were returned.
+ * If a receive event comes before its send event, and the send event is in the
+ * log of another node, the log of the receiver waits. Meanwhile items of the
+ * other logs are returned. A waiting log takes no memory: its next item stays
+ * in the log. A log waits until the send event comes, or cannot come any more,
+ * or until `ahead' items of other logs were returned.
  *
  * Times are corrected, too. First, clocks that contradict the messages between
- * their nodes are corrected (flow/clocks.h). Remaining
- * contradictions are removed by a controlled logical clock: an event that would
- * be earlier than its cause is moved to a time after the cause. The later
- * events of its node are moved, too, by less and less. So events are moved only
- * forward, and the time between two events of a node becomes shorter by at most
+ * their nodes are corrected (flow/clocks.h). Remaining contradictions are
+ * removed by a controlled logical clock: an event that would be earlier than
+ * its cause is moved to a time after the cause. The later events of its node
+ * are moved, too, by less and less. So events are moved only forward, and the
+ * time between two events of a node becomes shorter by at most
  * 1/INV_ORDER_DECAY.
  *
  * 	inv_order_init(&o, &merge, &flow);
