@@ -64,8 +64,8 @@ void inv_json_process(struct inv_json_sink *j, const char *key,
 	inv_json_close(&j->w, '}');
 }
 
-/* Writes the registered name in tok like the names of processes: as Erlang
- * prints it. */
+/* Writes the registered name in tok. Like all names of processes, it is written
+ * as Erlang prints it. */
 static int put_name(struct inv_json_sink *j, struct inv_token *tok)
 {
 	tok->sep = INV_SEP_NONE;

@@ -386,7 +386,8 @@ static int event(struct inv_sink *s, const struct inv_item *it)
 	if (!o->seed)
 		o->seed = it->node->key ^ (uint64_t)it->ts_ns;
 	inv_sink_manner(s, it);
-	/* Stores the node, so that the spans of its requests find it. */
+	/* Stores the node, because the spans of requests find their node by its
+	 * number. */
 	if (it->node->number >= o->spans.n_nodes ||
 	    !o->spans.nodes[it->node->number].node)
 		inv_spans_know(&o->spans, it->node);

@@ -198,7 +198,7 @@ static int bare(struct inv_perfetto *f, const struct inv_item *it)
 /* --- calls ---------------------------------------------------------------- */
 
 /* Annotates the event with the arguments of the call, and with the value that a
- * match spec has added to it. */
+ * match spec has added to the call. */
 static int call_terms(struct inv_perfetto *f, const struct inv_event *ev,
 		      const struct inv_mfa *m)
 {

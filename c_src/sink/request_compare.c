@@ -3,13 +3,13 @@
  * The sink that compares two requests: inviso merge --compare.
  *
  * The hops of one request are paired with those of the other. The beginnings of
- * both requests are a pair. Below a pair (sink/tree.h), two hops can be paired
- * if they go to the same process, or to processes with the same name, and if
- * their messages are of the same kind (sink/shape.h). If there are several such
- * hops, the first hops are a pair, then the second hops, and so on. If a
- * process makes an additional call in one request, its later hops follow from
- * another answer. But they still have the same place in the tree, so they are
- * still paired.
+ * both requests are a pair. Below the hops of a pair (in the layout of
+ * sink/tree.h), two hops can be paired if they go to the same process, or to
+ * processes with the same name, and if their messages are of the same kind
+ * (sink/shape.h). If there are several such hops, the first hops are a pair,
+ * then the second hops, and so on. If a process makes an additional call in one
+ * request, its later hops follow from another answer. But they still have the
+ * same place in the tree, so they are still paired.
  */
 #include "sink/formats.h"
 

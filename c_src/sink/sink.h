@@ -109,8 +109,8 @@ static inline uint64_t inv_summary_shown(const struct inv_summary *s)
  * recording: they are not a loss. */
 uint64_t inv_summary_lost(const struct inv_summary *s);
 /* Appends "12 events recorded, 3 lost (2 full, 1 unreadable), 5 came after the
- * limit", and how many events a filter left out and how many logs have no end,
- * if there are any. */
+ * limit". If a filter left out events, or logs have no end, also appends how
+ * many. */
 void inv_summary_text(const struct inv_summary *s, struct inv_buf *out);
 /*
  * Appends {"recorded":12,"entries":14,"lost":3,"reasons":{"full":2,…},
