@@ -57,11 +57,11 @@ int inv_handshake_why(const struct inv_handshake_says *s,
 
 /*
  * Sets `*out' to the node's own name. Returns INV_EREFUSED if the node gave no
- * name that can be read, and INV_EUNREACHABLE if this name differs from
- * `asked', for example because the hosts differ, or because one name is short
- * and the other is long. But the hosts may differ if the user gave no host, or
- * if --dns found the node. A node that --dns found may have any name if `asked'
- * has no part before the @.
+ * name that can be read. Returns INV_EUNREACHABLE if the node's name differs
+ * from `asked': for example, the hosts differ, or only one of the names is
+ * long. But the hosts may differ if the user gave no host, or if --dns found
+ * the node. A node that --dns found may have any name if `asked' has no part
+ * before the @.
  */
 int inv_handshake_name(const struct inv_handshake_says *s,
 		       const struct inv_node_name *asked,
