@@ -233,7 +233,7 @@ static struct inv_turn *turn_at_end(struct inv_party *p,
 
 /*
  * Finds the cause of an event of p: a send, or a print. Returns the turn of the
- * event, or NULL if it is the first event of the process.
+ * event, or NULL if the event belongs to no known turn.
  */
 static struct inv_turn *acted(struct inv_requests *r, const struct inv_seq *s,
 			      struct inv_party *p, struct inv_cause *cause)

@@ -26,8 +26,9 @@ enum inv_orphan {
 	INV_ORPHAN_LOST,      /* the node of the missing event has lost
 				 events */
 	INV_ORPHAN_UNTRACED,  /* the missing event was not recorded */
-	INV_ORPHAN_IN_FLIGHT, /* the log of the missing event's node ends
-				 before the event */
+	INV_ORPHAN_IN_FLIGHT, /* a log of the missing event's node has no end,
+				 and the event may have come after the part
+				 that was read */
 };
 
 /* Returns the word that users see for this reason, or NULL for
