@@ -78,7 +78,8 @@ static bool get_flags(struct action *a, ERL_NIF_TERM term, uint32_t *bits)
 
 /*
  * Reads a pid, a registered name, or [] for the tracee itself. Returns false if
- * the process is dead, because another process may already have its entry.
+ * the process is dead, because another process may already have its entry in
+ * the table of tracees.
  */
 static bool get_process(const struct inv_message *m, ERL_NIF_TERM term,
 			ERL_NIF_TERM *process)

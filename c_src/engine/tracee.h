@@ -36,10 +36,10 @@ struct inv_tracee {
 	 * it. */
 	_Atomic bool called;
 	/*
-	 * The sessions to which the VM's counters call_time and call_memory
-	 * attribute the process: if one of these counters of the process grows,
-	 * it has grown for each of these sessions. The server changes this mask
-	 * after it has read the counters; callbacks only add sessions.
+	 * The sessions to which the process's counters call_time and
+	 * call_memory in the VM are attributed: if such a counter grows, it has
+	 * grown for each of these sessions. The server changes this mask after
+	 * it has read the counters; callbacks only add sessions.
 	 */
 	_Atomic uint32_t timed;
 	/* The sessions whose tracers leave out the process's calls, or did so

@@ -14,8 +14,8 @@ static void add_loss(struct inv_loss_list *out, uint64_t n, unsigned reason)
 	out->at[out->n++].reason = reason;
 }
 
-/* Returns true if events that are lost for this reason had numbers already, and
- * so leave a gap in the numbers. */
+/* Returns true if events that are lost for this reason were numbered before
+ * they were lost, so that the loss leaves a gap in the numbers. */
 static bool numbered(unsigned reason)
 {
 	return reason == INV_LOSS_OVERWRITTEN || reason == INV_LOSS_UNWRITTEN ||

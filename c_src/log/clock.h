@@ -24,8 +24,8 @@ struct inv_clock {
 	 * anchor, or if it has not arrived yet. */
 	bool (*next_anchor)(void *arg, struct inv_anchor *anchor);
 	void *arg;  /* borrowed */
-	bool known; /* `now' has an anchor */
-	bool more;  /* `next' has an anchor */
+	bool known; /* `now' is valid */
+	bool more;  /* `next' is valid */
 	struct inv_anchor now;
 	struct inv_anchor next;
 	/* The next fields convert times from now.mono (inclusive) to `until'

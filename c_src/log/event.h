@@ -59,8 +59,8 @@ struct inv_event {
 					which `terms' refer */
 	const uint8_t *raw;	     /* ETF: the whole tuple; packed: NULL */
 	size_t raw_len;
-	bool bare; /* ETF: raw is not a trace tuple; `terms' points to the same
-		    * term */
+	bool bare; /* ETF: the term at `raw' is not a trace tuple, and `terms'
+		    * points to this term, too */
 };
 
 /* The times of a packet's records. */

@@ -81,8 +81,8 @@ static void give_back(struct inv_log_file *f)
 
 /* --- the survey ----------------------------------------------------------- */
 
-/* How many bytes of TOTALS packets all streams together may decompress. To
- * decompress this many bytes takes a few seconds. */
+/* The maximum number of decompressed bytes of TOTALS packets, for all streams
+ * together. To decompress this many bytes takes a few seconds. */
 #define PACKED_TOTALS_MAX (UINT64_C(1) << 36)
 
 /* Raises f->n_streams, if necessary, so that it includes all streams in a

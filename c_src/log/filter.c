@@ -222,9 +222,9 @@ static bool is_named(const struct inv_token *tok, const char *name, bool glob)
 
 /* Returns `mask' without the conditions that the atom `tok' does not match. The
  * atom is the event's function if `function' is true, otherwise its module.
- * Sets *whole to true if at least one remaining condition needs no further
- * test: after the test of the module, because it has no function, or after the
- * test of the function, because it has no arity. */
+ * Sets *whole to true if a remaining condition needs no further test: a
+ * condition without a function needs only the test of the module, and a
+ * condition without an arity needs only the tests of module and function. */
 static uint64_t narrow(const struct inv_filter *f, uint64_t mask,
 		       const struct inv_token *tok, bool function, bool *whole)
 {

@@ -283,7 +283,7 @@ static int keep_anchors(struct live *l, const struct inv_log_place *at)
 	return 0;
 }
 
-/* Calls name_fn for each note with a name in a packet of notes. Does not report
+/* Calls name_fn for each name in the packet of notes `at'. Does not report
  * damage of the packet, because the packet's stream reports it later. */
 static int pass_names(struct live *l, const struct inv_log_place *at)
 {

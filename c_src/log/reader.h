@@ -48,8 +48,8 @@ struct inv_reader {
 	const char *name;	     /* the log's name in notices; borrowed */
 	uint64_t created_ns;	     /* when the log was created, Unix time */
 	bool rotated;		     /* the log's first files are missing */
-	uint64_t first_ns;  /* time of the earliest event of the file, or of the
-			       arrived bytes, from which `take' reads;
+	uint64_t first_ns;  /* time of the earliest event in the file from which
+			       `take' reads, or in the bytes that have arrived;
 			       UINT64_MAX: no events */
 	uint64_t before_ns; /* watermark: `take' has supplied all events before
 			       this time; UINT64_MAX: all items may be
@@ -99,7 +99,7 @@ void inv_reader_release(struct inv_reader *r);
  * INV_ENOMEM. */
 int inv_reader_add(struct inv_reader *r, uint32_t stream);
 
-/* Limits all streams that were added to the range (log/stream.h). Call it
+/* Limits each stream that was added so far to *range (log/stream.h). Call it
  * before the first item. */
 void inv_reader_limit(struct inv_reader *r, const struct inv_range *range);
 
@@ -109,8 +109,9 @@ void inv_reader_limit(struct inv_reader *r, const struct inv_range *range);
  */
 void inv_reader_guess_clock(struct inv_reader *r);
 
-/* `t' is an entry of a TOTALS packet. If it counts the losses that belong to no
- * stream, adds them. These are lost events of threads that had no ring. */
+/* Adds to r->losses the losses that belong to no stream: events of threads that
+ * had no ring. One entry of a TOTALS packet counts them; if `t' is another
+ * entry, does nothing. */
 void inv_reader_count_common(struct inv_reader *r,
 			     const struct inv_log_totals *t);
 

@@ -115,8 +115,8 @@ bool inv_scan_find_head(struct inv_window *w, uint64_t *off, uint64_t end)
 #define IN_VAIN_TIMES 4u
 #define IN_VAIN_MIN (64u * 1024 * 1024)
 
-/* Returns the checksum of the bytes, of which there may be more than fit into
- * the window. */
+/* Returns the checksum of the len bytes at off. They may be more bytes than fit
+ * into the window. */
 static uint64_t sum(struct inv_window *w, uint64_t off, uint64_t len)
 {
 	XXH64_state_t state;

@@ -30,7 +30,7 @@ int inv_log_set_new(struct inv_feed **feed, struct inv_log_file *files,
 /*
  * Reports how a log ends, unless its tracer was closed. `last' is the head of
  * the log's last packet, all zero if there is none. Returns false if the end of
- * the log is missing: later events may then be missing, too.
+ * the log is missing: events after this packet may then be missing, too.
  */
 bool inv_log_check_end(const struct inv_log_packet *last, const char *file,
 		       struct inv_notices *ns);

@@ -23,7 +23,7 @@ struct inv_source_file {
 /* The list of all open files. */
 static struct inv_source_file *files;
 
-/* --- opening --------------------------------------------------------------- */
+/* --- opening -------------------------------------------------------------- */
 
 /* Raises the limit of descriptors of this process to the maximum, because each
  * input needs a descriptor. Returns false if the limit is at the maximum
@@ -139,7 +139,7 @@ bool inv_source_has(dev_t dev, ino_t ino)
 	return false;
 }
 
-/* --- reading --------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
 static void set_good(struct inv_source_file *f, uint64_t off)
 {
@@ -168,8 +168,8 @@ static size_t read_file(const struct inv_source_file *f, uint64_t off,
 }
 
 /* Copies n bytes at off to out, and zeros for missing bytes. After a byte was
- * missing once, that byte and all later bytes always count as missing. If the
- * file grows again, its new bytes are not those that were there before. */
+ * missing once, that byte and all later bytes always count as missing, because
+ * the file may have grown again with other bytes. */
 static void copy_file(struct inv_source_file *f, uint64_t off, uint8_t *out,
 		      size_t n)
 {

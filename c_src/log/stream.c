@@ -54,7 +54,7 @@ static int skip_events(struct inv_stream *s, uint32_t n)
 	return 0;
 }
 
-/* --- the range -------------------------------------------------------------- */
+/* --- the range ------------------------------------------------------------ */
 
 void inv_stream_limit(struct inv_stream *s, const struct inv_range *range)
 {
@@ -92,9 +92,9 @@ static void choose_losses(struct inv_stream *s, bool before)
 	s->undecided = before;
 }
 
-/* Returns true if all events of the packet are outside the range. Then accounts
- * for the s->left events that were not read, so that the packet need not be
- * read. Returns false for packets of notes, which are always read. */
+/* If all events of the packet are outside the range, accounts for the s->left
+ * events that were not read, and returns true: the packet need not be read.
+ * Returns false for packets of notes, which are always read. */
 static bool skip_packet(struct inv_stream *s)
 {
 	const struct inv_log_packet *h = &s->at.head;
@@ -118,7 +118,7 @@ bool inv_stream_end(struct inv_stream *s)
 	return !inv_stream_next(s);
 }
 
-/* --- packets ---------------------------------------------------------------- */
+/* --- packets -------------------------------------------------------------- */
 
 /* Opens the packet and skips its first `again' events, which were read already
  * from an earlier packet. */

@@ -12,8 +12,9 @@
  */
 char *inv_utf8_sanitized(const char *s, size_t n);
 
-/* The same for the name of a node: only its first 255 characters are copied, as
- * an atom has no more. The head of a damaged log can have a longer name. */
+/* Does the same for the name of a node, but copies only its first 255
+ * characters: an atom has at most 255. The head of a damaged log can have a
+ * longer name. */
 char *inv_utf8_node_name(const char *s, size_t n);
 
 #endif

@@ -36,7 +36,7 @@ struct elixir {
 	} open[NESTED];
 	size_t depth;
 	bool when; /* a guard has begun: `when' was written */
-	char last; /* the last character that was written and is no space */
+	char last; /* the last written character that is not a space */
 };
 
 /* --- output --------------------------------------------------------------- */

@@ -19,8 +19,8 @@ struct inv__parser {
 	struct inv_heap *heap;
 	struct inv_err *err;
 	unsigned otp;
-	unsigned allowed; /* what the match spec's events have (set of enum
-			   * inv_match_need). An action that needs anything
+	unsigned allowed; /* what the match spec's events provide, a set of enum
+			   * inv_match_need. An action that needs anything
 			   * else is refused */
 	bool guard;	  /* true: a guard is parsed; false: a body */
 	bool wrong;	  /* an error of the match spec was found */

@@ -29,10 +29,10 @@
  *				{user, ...} with 5 to 8 elements. If a rule such
  *				as #user/6.3 exists, it alone applies to tuples
  *				with 6 elements
- *	#user(id,password)	the text gives the record's definition. Those
- *				fields are redacted whose names are keys by the
- *				rules before this rule. More definitions in
- *				parentheses can follow. Sessions make such rules
+ *	#user(id,password)	a record with these fields. A field is redacted
+ *				if an earlier rule makes its name a key. More
+ *				definitions in parentheses can follow. Sessions
+ *				make such rules
  *	shop:login(_, -)	the second argument of the function
  *	shop:login(_) -> -	the function's result
  *	shop:login/1, shop:login  all arguments, and the result
@@ -132,8 +132,8 @@ int inv_redact_next(const char **text, const struct inv_records *records,
 		    struct inv_buf *out, struct inv_err *err);
 
 /*
- * Adds rules for the records called `name' in `records': their fields whose
- * names are keys are redacted. Returns 0, or INV_ETOOBIG with a message.
+ * Adds rules for the records called `name' in `records'. The rules redact those
+ * fields whose names are keys. Returns 0, or INV_ETOOBIG with a message.
  */
 int inv_redact_learn(struct inv_redact *r, const struct inv_records *records,
 		     const char *name, struct inv_err *err);

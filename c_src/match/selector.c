@@ -234,8 +234,9 @@ static int arity(struct reader *r)
 
 	peek(r);
 	from = r->c.text.p;
+	/* The translation from Elixir's notation writes `any' as Vany. */
 	if (inv_text_take(&r->c.text, "any") ||
-	    inv_text_take(&r->c.text, "V" /* Elixir's */ "any"))
+	    inv_text_take(&r->c.text, "V" "any"))
 		return 0;
 	t = inv_text_term(&r->c.text);
 	if (r->c.text.rc || inv_word_is(t, "_"))
@@ -266,8 +267,8 @@ static void make_clauses(struct reader *r, inv_word head, inv_word guards)
 	r->s->clauses = l;
 }
 
-/* Adds the atom _ in front of the list l, which has `has' elements, until the
- * list has `full' elements. */
+/* Adds atoms _ in front of the list l, which has `has' elements, until the list
+ * has `full' elements. */
 static inv_word padded(struct reader *r, inv_word l, unsigned has,
 		       unsigned full)
 {
@@ -528,7 +529,8 @@ static int target(struct reader *r)
 	return erlang_call(r);
 }
 
-/* From now on, records such as #rec{} are searched in the selector's module. */
+/* From now on, the definition of a record such as #rec{} is looked up in the
+ * selector's module. */
 static void home(struct reader *r)
 {
 	const inv_word *b = inv_box_of(r->s->module, INV_BOX_ATOM);

@@ -33,10 +33,10 @@ enum inv_selector_kind {
 };
 
 enum inv_selector_action {
-	INV_ACTION_RETURN = 1, /* also slow and failed */
+	INV_ACTION_RETURN = 1, /* also for the actions slow and failed */
 	INV_ACTION_CALLER = 2,
 	INV_ACTION_STACK = 4,
-	INV_ACTION_COUNT = 8, /* also time */
+	INV_ACTION_COUNT = 8, /* also for the action time */
 };
 
 struct inv_selector {

@@ -34,7 +34,8 @@
  *	TUPLE(2) ATOM LIST INT INT(after BAR) END END
  *
  * If a term is a dictionary entry that is a function, its tokens are those of
- * {M,F,Arity}. The tokens of an APPLY are those of {M,F,[Arg, ...]}.
+ * {M,F,Arity}. The tokens of an APPLY, a function with its arguments, are those
+ * of {M,F,[Arg, ...]}.
  */
 enum inv_enc {
 	INV_ENC_PACKED = 0,
@@ -53,7 +54,7 @@ enum inv_enc {
  */
 enum inv_tok {
 	INV_TOK_INT = 1, /* i */
-	INV_TOK_BIG,	 /* fields negative; bytes: the magnitude, least
+	INV_TOK_BIG,	 /* field negative; bytes: the magnitude, least
 			  * significant byte first. The integer may still fit in
 			  * 64 bits. */
 	INV_TOK_FLOAT,	 /* f: always finite */
@@ -187,9 +188,9 @@ bool inv_cursor_function(struct inv_cursor *c, struct inv_dict_function *f,
 
 /*
  * Prepares c so that its next token is the arity of *f or, if with_args is
- * true, the first token of the list of arguments. The caller has initialised c
- * with the bytes that follow the code and the dictionary number of the function
- * or of the APPLY.
+ * true, the first token of the list of arguments. Before that, the caller must
+ * initialize c with the bytes that follow the function's or the APPLY's code
+ * and dictionary number.
  */
 void inv_cursor_third(struct inv_cursor *c, const struct inv_dict_function *f,
 		      bool with_args);

@@ -389,8 +389,8 @@ static int string_token(struct inv_cursor *c, struct inv_token *tok)
 }
 
 /* Opens a container. The next `width' bytes say how many elements it has. Fails
- * if fewer bytes than this are left, because an element takes at least one
- * byte. */
+ * if fewer bytes are left than it has elements, because an element takes at
+ * least one byte. */
 static int open_token(struct inv_cursor *c, struct inv_token *tok, unsigned tag,
 		      unsigned width)
 {

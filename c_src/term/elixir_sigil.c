@@ -163,8 +163,8 @@ static bool is_date(const int64_t *v)
 		     days[v[MONTH] - 1] + (leap && v[MONTH] == 2 ? 1 : 0));
 }
 
-/* Returns the value of the last decimal place of a number of seconds, in
- * microseconds. `precision' is the number of decimal places. */
+/* Returns how many microseconds one unit of the last decimal place is, if
+ * seconds have `precision' decimal places: 1000 for three places. */
 static int64_t unit(int64_t precision)
 {
 	int64_t n = 1;

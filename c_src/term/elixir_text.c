@@ -42,7 +42,7 @@ static bool is_name(const uint8_t *p, size_t len, bool upper, bool at)
 	return n == len || (n == len - 1 && (p[n] == '?' || p[n] == '!'));
 }
 
-/* Returns true for the atom of a module of Elixir, such as 'Elixir.Shop.Cart'. */
+/* Returns true for the atom of an Elixir module, such as 'Elixir.Shop.Cart'. */
 static bool is_alias(const uint8_t *p, size_t len)
 {
 	const uint8_t *begin, *end = p + len;
@@ -216,7 +216,7 @@ void inv__elixir_function(const uint8_t *p, size_t len, struct inv_buf *out)
 
 /* --- strings -------------------------------------------------------------- */
 
-/* As String.printable?/1. */
+/* Returns true if String.printable?/1 accepts the character. */
 static bool is_printable(uint32_t ch)
 {
 	if (ch < 32)

@@ -225,8 +225,8 @@ enum inv_cmp {
 
 /*
  * Compares a and b in Erlang's order of terms.  Sets *r to a negative number, 0
- * or a positive number.  Subtracts the steps that the comparison took from
- * *steps. Returns 0, or:
+ * or a positive number.  Subtracts from *steps the number of steps that the
+ * comparison took. Returns 0, or:
  *
  *	INV_EUNKNOWN	the result depends on parts that were not recorded, or
  *			on the contents of two funs

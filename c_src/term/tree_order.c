@@ -20,7 +20,7 @@ enum rank {
 	RANK_UNKNOWN,
 };
 
-/* Elements of two containers that were not compared yet. */
+/* The elements of two containers that are still to be compared. */
 struct pending {
 	const inv_word *a;
 	const inv_word *b;
