@@ -104,8 +104,7 @@ static void read_proto(struct inv_answer *a, const uint8_t *p, size_t n,
 	}
 }
 
-/* Reads the number of rejected spans, which JSON has as a string or as a
- * number. */
+/* Reads the number of rejected spans, which is a string or a number in JSON. */
 static void read_json_rejected(struct inv_answer *a, const uint8_t *p, size_t n)
 {
 	static const char key[] = "\"rejectedSpans\"";

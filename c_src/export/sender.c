@@ -18,7 +18,7 @@
 
 /* Why a request failed. */
 struct failure {
-	bool passing;	   /* the reason can pass: repeat the request */
+	bool passing;	   /* it can be temporary: repeat the request */
 	uint64_t after_ms; /* how long the collector asks to wait; 0: it does
 			      not say */
 	int status;	   /* enum inv_exit */
@@ -99,10 +99,10 @@ static bool has(const char *text, const char *part)
 	return strstr(text, part) != NULL;
 }
 
-/* Returns true if the text, libcurl's, says that the collector has ended the
- * TLS connection with an alert that the next attempt would get, too. libcurl
- * reports an alert only in its text. With TLS 1.3, the alert about the client's
- * certificate comes after the handshake, as an error of sending or receiving. */
+/* Returns true if the collector has ended the TLS connection with an alert that
+ * the next attempt would get, too. libcurl reports an alert only in its message
+ * `text'. With TLS 1.3, the alert about the client's certificate comes after
+ * the handshake, as an error of sending or receiving. */
 static bool is_refusal(const char *text)
 {
 	return has(text, " alert ") && !has(text, "alert internal error") &&
@@ -110,7 +110,7 @@ static bool is_refusal(const char *text)
 	       !has(text, "alert bad record mac");
 }
 
-/* The collector has ended the TLS connection with an alert. */
+/* Fills in *f if the collector has ended the TLS connection with an alert. */
 static void judge_alert(const struct inv_target *t, const char *text,
 			struct failure *f)
 {
@@ -123,8 +123,8 @@ static void judge_alert(const struct inv_target *t, const char *text,
 					 "certificate: --cert FILE");
 }
 
-/* The TLS handshake failed. OpenSSL's own errors do not pass; the others are
- * those of the connection. */
+/* Fills in *f if the TLS handshake failed. An error of OpenSSL itself is
+ * permanent. An error of the connection, or an alert, can be temporary. */
 static void judge_handshake(const char *text, struct failure *f)
 {
 	if (has(text, "wrong version number"))

@@ -14,8 +14,8 @@
 
 /*
  * Sends requests to a collector, one after the other. A request is repeated if
- * the reason for its failure can pass: there was no connection or no answer in
- * time, or the status was 429, 502, 503 or 504. The pause before the request is
+ * its failure can be temporary: there was no connection or no answer in time,
+ * or the status was 429, 502, 503 or 504. The pause before the request is
  * repeated is the time that the collector asks for (Retry-After). If the
  * collector does not ask for a time, the pause doubles each time.
  *

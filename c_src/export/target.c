@@ -41,8 +41,8 @@ static int show(struct inv_target *t)
 	return t->shown ? 0 : INV_ENOMEM;
 }
 
-/* append: the URL is the base URL of the collector, to which the path of traces
- * is appended. */
+/* Sets t->url. If `append' is true, `url' is the base URL of the collector, and
+ * the path /v1/traces is appended to it. */
 static int set_url(struct inv_target *t, const char *url, bool append,
 		   struct inv_err *err)
 {

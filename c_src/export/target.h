@@ -22,7 +22,7 @@ struct inv_target_header {
  * exporters (OTEL_EXPORTER_OTLP_TRACES_*, or else OTEL_EXPORTER_OTLP_*).
  */
 struct inv_target {
-	char *url;   /* of /v1/traces */
+	char *url;   /* the URL to which spans are posted */
 	char *shown; /* the url without user and password */
 	struct inv_target_header *headers;
 	size_t n_headers;

@@ -37,7 +37,7 @@ static bool normal(struct key *key, const uint8_t *name, size_t len)
 	return true;
 }
 
-/* --- asking --------------------------------------------------------------- */
+/* --- applying rules ------------------------------------------------------- */
 
 static uint32_t *first_of(struct inv_redact *r, size_t len)
 {

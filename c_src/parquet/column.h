@@ -43,7 +43,7 @@ struct inv_parquet_column {
 	int64_t least, most;
 	struct inv_buf dictionary;
 	uint32_t n_dictionary;
-	struct inv_parquet_slot *slots; /* what the dictionary has */
+	struct inv_parquet_slot *slots; /* hash table of the dictionary */
 	uint32_t n_slots;		/* 0, or a power of two */
 };
 

@@ -232,8 +232,8 @@ static void calls(struct writer *w)
 	inv_json_uint(w->j, "functions", r->functions.n + r->functions.pruned);
 	inv_json_close(w->j, '}');
 	open_rows(w, "functions");
-	/* All functions with failures are written, so that the failures in the
-	 * object add up to their total. */
+	/* All functions with failures are written, so that the failures of the
+	 * functions add up to the total above, `failed'. */
 	for (size_t i = 0; i < r->functions.n; i++)
 		if (i < ROWS || r->functions.rows[i].v[INV_FUNCTION_FAILED])
 			put_function(w, &r->functions.rows[i], false);

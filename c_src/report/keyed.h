@@ -9,9 +9,9 @@
 
 /*
  * Rows that are found by a key, and whose values are added up: functions, kinds
- * of processes, mailboxes. Memory is bounded: if there are `most' rows, half of
- * them are added to `others', those with the lowest first values. If the key of
- * such a row comes again, a new row is added.
+ * of processes, mailboxes. Memory is bounded: if there are `most' rows, the
+ * half of them with the lowest v[0] is added to `others'. If the key of such a
+ * row occurs again, it gets a new row.
  */
 #define INV_KEYED_PARTS 4
 #define INV_KEYED_VALUES 9

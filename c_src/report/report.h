@@ -17,9 +17,9 @@
 #include "table/rows.h"
 
 /*
- * A report: the first answers about logs. It takes the rows of all tables
- * (table/rows.h), so its figures are the same as those of `inviso sql'. Its
- * memory is bounded: it adds up rows, and keeps a single call, process or
+ * A report: answers to the first questions about logs. It takes the rows of all
+ * tables (table/rows.h), so its figures are the same as those of `inviso sql'.
+ * Its memory is bounded: it adds up rows, and keeps a single call, process or
  * request only if this is among the slowest or busiest ones.
  */
 
@@ -58,7 +58,7 @@ enum {
 	INV_MESSAGES_ALL = 0,
 	INV_MESSAGES_GOT, /* received */
 	INV_MESSAGES_OF_REQUESTS,
-	INV_MESSAGES_WAITED, /* have a time of waiting */
+	INV_MESSAGES_WAITED, /* their waiting time is known */
 	INV_MESSAGES_WAIT,
 };
 

@@ -183,7 +183,7 @@ void inv_place_close(struct inv_place *p)
 	p->record = p->fd = -1;
 }
 
-/* --- life and death ------------------------------------------------------- */
+/* --- is the VM dead? ------------------------------------------------------ */
 
 static bool has_ended(const struct inv_place *p)
 {
@@ -212,8 +212,8 @@ static void read_boot(char *boot, size_t size)
  * the record's lock; if the caller gets the lock, the VM is dead. The rules, in
  * this order:
  *
- *   - If this program is in the VM's pid namespace, and the machine was not
- *     booted since then, the result says whether the VM's process has ended.
+ *   - If this program is in the VM's pid namespace, and the record has the
+ *     current boot id, the result says whether the VM's process has ended.
  *   - If the file system may be shared with another machine, the result is
  *     false.
  *   - If the record says that the VM has locked the record, the result is true:

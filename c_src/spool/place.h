@@ -83,10 +83,10 @@ bool inv_place_is_dead(struct inv_place *p);
 void inv_place_clear(const struct inv_place *p);
 
 /*
- * Removes the files that inv_place_clear removes from the directory fd, which
- * can have any name. If only the record is then left, removes the record, too,
- * and returns true: the directory is now empty. Call it only if the VM of the
- * place is dead.
+ * Does for the directory fd, which can have any name, what inv_place_clear does
+ * for a place, but does not remove the directory. If only the record is left,
+ * removes the record, too, and returns true: the directory is now empty. Call
+ * it only if the VM of the place is dead.
  */
 bool inv_place_empty(int fd);
 

@@ -37,7 +37,8 @@ void inv_spool_moved(struct inv_spool *s, uint32_t ring,
  * about the clocks. If `newest' is true, always writes the newest anchor. */
 int inv_spool_put_anchors(struct inv_spool *s, bool newest,
 			  struct inv_err *err);
-/* For a new file: writes the newest anchor to it, too, if there is one. */
+/* Call it for a new file: writes the newest anchor again, to this file, if an
+ * anchor was read. */
 int inv_spool_repeat_anchor(struct inv_spool *s, struct inv_err *err);
 
 /* totals.c */

@@ -70,8 +70,8 @@ int inv_query_open(sqlite3 **db, const char *path, struct inv_err *err)
 /*
  * Refuses statements that reach other files, or change settings. inv_query_run
  * refuses statements that change the database. This function cannot do that,
- * because it would also refuse some functions that only read: for SQLite,
- * pragma_table_info declares a table.
+ * because it would also refuse functions that only read, such as
+ * pragma_table_info: SQLite reports the creation of a table for them.
  */
 static int authorize(void *arg, int action, const char *a, const char *b,
 		     const char *c, const char *d)

@@ -165,7 +165,7 @@ static bool grow_function_slots(struct inv_cast *w)
 	return true;
 }
 
-/* Prints the function in Elixir's syntax if the module is one of Elixir. */
+/* Prints the function, in Elixir's syntax if the module is an Elixir module. */
 static uint32_t print_mfa(struct inv_cast *w, const struct inv_mfa *m)
 {
 	static const char elixir[] = "Elixir.";

@@ -238,7 +238,7 @@ extern const struct inv_table inv_tables[INV_TABLE_COUNT];
 /*
  * The columns that users see. An INV_COLUMN_PROCESS of the schema becomes three
  * columns, an INV_COLUMN_FUNCTION becomes four, and any other column stays one
- * column. The argument `part' of the functions below selects one of them: it is
+ * column. An argument `part' selects one of these three or four columns: it is
  * an enum inv_part, or 0 if there is only one column.
  */
 enum inv_part {

@@ -333,7 +333,7 @@ void inv__elixir_binary(const struct inv_token *tok, struct inv_buf *out)
 	inv_buf_puts(out, ">>");
 }
 
-/* --- texts of Erlang ------------------------------------------------------ */
+/* --- texts in Erlang's syntax --------------------------------------------- */
 
 /* Reads an atom at *p in Erlang's syntax, and appends its name, without
  * quotes. */

@@ -14,7 +14,7 @@ bool inv_word_is(inv_word t, const char *name)
 	return b && inv_box_n(b) == n && !memcmp(inv_box_ptr(b, 1), name, n);
 }
 
-/* --- makers --------------------------------------------------------------- */
+/* --- making terms --------------------------------------------------------- */
 
 static inv_word *new_box(struct inv_heap *h, size_t words, unsigned kind,
 			 uint64_t n)

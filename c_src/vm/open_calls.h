@@ -76,9 +76,10 @@ bool inv_open_calls_stopped(const struct inv_open_calls *o, uint32_t *at,
 void inv_open_calls_release(struct inv_open_calls *o,
 			    const struct inv_called *f);
 
-/* Adds to the tracer's rules (nif/decide.h) that apply to a function: bit i of
- * `rules' is rule i. Call it before inv_open_calls_tell. Returns false if there
- * is no room for another function. */
+/* Makes rules of the tracer (nif/decide.h) apply to the function, in addition
+ * to those that apply already: bit i of `rules' is rule i. Call it before
+ * inv_open_calls_tell. Returns false if there is no room for another
+ * function. */
 bool inv_open_calls_rule(struct inv_open_calls *o, const struct inv_called *f,
 			 uint32_t rules);
 
