@@ -157,8 +157,7 @@ void inv_call_end(struct inv_message *m, uint32_t mask)
 	for (left = mask; left != 0; left &= left - 1) {
 		uint32_t slot = (uint32_t)__builtin_ctz(left);
 
-		/* Skip the slot if its session was opened after the call
-		 * began. */
+		/* Leave out a session that was opened after the call began. */
 		if (inv_session_is(slot, frame.birth))
 			inv_message_send(m, slot, 0);
 	}

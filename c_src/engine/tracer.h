@@ -38,7 +38,7 @@ struct inv_engine_tracer {
 };
 
 /* inv_engine_tracer_open stores a process or port as the tracer with this
- * number, inv_engine_tracer_open_ours a tracer of inviso_tracer. */
+ * number. inv_engine_tracer_open_ours stores a tracer of inviso_tracer. */
 void inv_engine_tracer_open(ErlNifEnv *env, uint32_t number, ERL_NIF_TERM term);
 void inv_engine_tracer_open_ours(uint32_t number, const struct inv_ours *ours);
 void inv_engine_tracer_close(uint32_t number);

@@ -79,7 +79,7 @@ static void read_partial(struct inv_answer *a, const uint8_t *p,
 	struct field f;
 
 	while (p < end && (p = next(p, end, &f))) {
-		/* The number is signed. */
+		/* The number is signed: ignore a negative one. */
 		if (f.number == PARTIAL_REJECTED && !f.bytes &&
 		    f.value <= INT64_MAX)
 			a->rejected = f.value;

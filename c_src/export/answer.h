@@ -19,10 +19,11 @@ struct inv_answer {
 };
 
 /*
- * Reads the body of an answer. ok: the request was accepted, so the body is an
- * ExportTraceServiceResponse; otherwise it is a google.rpc.Status. json: the
- * body is JSON or text; otherwise it is a protocol buffer. An invalid body is
- * ignored. The caller releases a->text.
+ * Reads the body of an answer. If `ok' is true, the request was accepted, and
+ * the body is an ExportTraceServiceResponse; otherwise it is a
+ * google.rpc.Status. If `json' is true, the body is JSON or text; otherwise it
+ * is a protocol buffer. An invalid body is ignored. The caller releases
+ * a->text.
  */
 void inv_answer_read(struct inv_answer *a, const uint8_t *p, size_t n, bool ok,
 		     bool json);

@@ -14,9 +14,9 @@
  *
  * A loss can be visible in two places: packets and totals have loss counters,
  * one for each reason, and the events' numbers can have gaps. Losses of three
- * reasons are visible in both places, because the lost events had numbers
- * already: events that were overwritten in the ring, that could not be written
- * to the log, or that were damaged. So the increase of these three counters
+ * reasons are visible in both places: events that were overwritten in the ring,
+ * that could not be written to the log, or that were damaged. These events had
+ * numbers before they were lost. So the increase of these three counters
  * explains a gap or a part of it. The events of a gap that the counters do not
  * explain were recorded, but their packets cannot be read.
  */

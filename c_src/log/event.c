@@ -140,8 +140,8 @@ static const uint8_t *head(struct inv_event *ev, const uint8_t *p,
 	*flags = h & INV_HEAD_FLAGS ? *p++ : 0;
 	ev->tag = h & INV_HEAD_TAG;
 	ev->ends = ev->tag == INV_TAG_CALL && h & INV_HEAD_ENDS;
-	/* In the byte of flags, the bit of INV_EV_EXTRA means INV_EV_WHOLE,
-	 * because the flag INV_EV_EXTRA is in the record's head. */
+	/* The flag INV_EV_EXTRA is in the record's head. So in the byte of
+	 * flags its bit is free, and means INV_EV_WHOLE. */
 	ev->whole = *flags & INV_EV_WHOLE;
 	*flags &= ~(unsigned)INV_EV_WHOLE;
 	if (h & INV_HEAD_EXTRA && !ev->ends)

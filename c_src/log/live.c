@@ -230,9 +230,9 @@ static bool is_of_stream(const struct inv_entries *e, uint32_t i,
  * Splits a TOTALS packet: puts into the lane of each stream a TOTALS packet
  * with the entry of this stream. This also makes lanes for streams that lost
  * all their events and have no other packet. A small packet can have totals of
- * very many streams, and each needs memory here. So if the feed is full, new
- * totals replace the totals at the end of a lane. No loss is missed, because
- * totals only increase.
+ * very many streams, and the totals of each stream need memory here. So if the
+ * feed is full, new totals replace the totals at the end of a lane. No loss is
+ * missed, because totals only increase.
  */
 static int keep_totals(struct live *l, const struct inv_log_place *at)
 {

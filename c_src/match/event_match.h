@@ -40,9 +40,9 @@ struct inv_event_match {
 	 * "": no wildcard. The spec cannot test them, so the caller must. Set
 	 * by inv_event_match_select. */
 	char module_glob[1024], function_glob[1024];
-	/* The selector gives the receiver of a sent message by its registered
-	 * name. A message to the pid of this process must be selected, too. The
-	 * spec cannot test this, so the caller must. */
+	/* True: the selector names the receiver of a sent message by its
+	 * registered name. A message to the pid of this process must be
+	 * selected, too. The spec cannot test this, so the caller must. */
 	bool to_name;
 };
 

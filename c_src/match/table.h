@@ -193,8 +193,8 @@ enum inv_match_quirk {
 unsigned inv_match_quirks(unsigned otp);
 
 /*
- * Each returns the id of the function or action with this name, or -1 if the
- * release has none.
+ * These functions return the id of the function or action with this name, or -1
+ * if the release has none with this name.
  */
 int inv_match_fn_find(const void *name, size_t len, size_t arity, unsigned otp);
 int inv_match_act_find(const void *name, size_t len, unsigned otp);

@@ -22,7 +22,8 @@ struct packer {
 
 static inline void pack(struct packer *p, uint64_t v, unsigned bits)
 {
-	/* acc contains at most 7 bits, so at most 57 bits more fit into it. */
+	/* `acc' has up to 7 bits already, so 56 more bits always fit. More than
+	 * 56 bits are packed in two steps. */
 	if (bits > 56) {
 		pack(p, v & 0xffffffff, 32);
 		v >>= 32;

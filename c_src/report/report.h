@@ -143,7 +143,7 @@ struct inv_report {
 		uint64_t n, ended, failed, uncertain;
 		struct inv_top slowest;
 		struct inv_report_call *failures[INV_REPORT_KEPT];
-		size_t n_failures; /* the first ones */
+		size_t n_failures; /* `failures' has only the first ones */
 	} calls;
 	struct {
 		uint64_t n, received, waited;

@@ -34,7 +34,7 @@ struct server {
 	struct inv_spool spool;
 	uint64_t next_flush_ns;
 	uint64_t end_by_ns; /* if the spooler is to end but cannot write the
-			       log: until when it tries to write the log's end;
+			       log: the deadline for writing the log's end;
 			       otherwise 0 */
 	uint64_t eof_ns;    /* when standard input ended; 0: it has not ended */
 	uint64_t eof_anchors;
@@ -322,9 +322,9 @@ static int loop(struct server *s)
 	}
 }
 
-/* Reports that the log could not be opened. Sets the state `failed'. But if
- * memory was exhausted and a log exists, the next spooler may succeed, so sets
- * the state `stalled'. */
+/* Reports that the log could not be opened, and sets the state `failed'. But if
+ * memory was exhausted and a log exists, sets the state `stalled', because the
+ * next spooler may succeed. */
 static void not_opened(struct inv_ring_ctl *ctl, int r,
 		       const struct inv_err *err)
 {

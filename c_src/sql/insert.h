@@ -17,8 +17,8 @@
 #define INV_INSERT_ROWS 8u
 
 struct inv_table_insert {
-	sqlite3_stmt *many; /* INV_INSERT_ROWS rows */
-	sqlite3_stmt *one;
+	sqlite3_stmt *many; /* inserts INV_INSERT_ROWS rows */
+	sqlite3_stmt *one;  /* inserts one row */
 	/* bound[i]: bits for the parameters of row i of `many' that are not
 	 * NULL. The last entry is for the row of `one'. */
 	uint32_t bound[INV_INSERT_ROWS + 1];

@@ -80,7 +80,7 @@ void inv_open_calls_free(struct inv_open_calls *o)
 	inv_pages_unmap(o, sizeof(*o));
 }
 
-/* --- functions --------------------------------------------------------------- */
+/* --- functions ------------------------------------------------------------ */
 
 /* Writes the function into the free entry at index `at'. Returns false if the
  * table has too many functions. */
@@ -181,7 +181,7 @@ void inv_open_calls_release(struct inv_open_calls *o,
 				      memory_order_release);
 }
 
-/* --- processes --------------------------------------------------------------- */
+/* --- processes ------------------------------------------------------------ */
 
 static struct process *process_of(const struct inv_open_calls *o, uint64_t id)
 {
@@ -265,7 +265,7 @@ static void forget_released(struct inv_open_calls *o, struct process *p)
 }
 
 /* Returns the function with the most open calls of the process. If `others' is
- * a larger count than that of this function, returns the function that was just
+ * larger than the count of this function, returns the function that was just
  * called. */
 static uint32_t choose(const struct process *p, uint32_t called)
 {

@@ -23,8 +23,9 @@
  * As in the tally, each thread has a part and is the only writer of it, and a
  * reader adds the parts up without stopping a thread. The tally counts all
  * calls, even those whose time is unknown. A row gets a block of buckets when
- * the first value of this block is added to the row. If the thread has no free
- * block, the value is counted in the shared row, which has reserved blocks.
+ * the first value that belongs to this block is added. If the thread has no
+ * free block, the value is counted in the shared row, which has reserved
+ * blocks.
  */
 #define INV_TIMES_BLOCKS 8192u
 /* The index of the row that keys without a cell share. */
@@ -82,7 +83,7 @@ bool inv_times_add(struct inv_times_part *p, struct inv_times_row *row,
  * caller must count the call in the tally afterwards. */
 void inv_times_unpaired(struct inv_times_row *row);
 
-/* --- reading ----------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
 /* The histogram of a key. */
 struct inv_times_sum {
