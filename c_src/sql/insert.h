@@ -11,8 +11,8 @@
  * Inserts rows into the tables of sql/database.h with prepared statements.
  *
  * One statement inserts INV_INSERT_ROWS rows, because much of the time of an
- * INSERT is spent once for each statement. So the last rows of each table are in
- * memory until inv_inserts_finish.
+ * INSERT is spent once for each statement. So the last rows of each table are
+ * in memory until inv_inserts_finish.
  */
 #define INV_INSERT_ROWS 8u
 
