@@ -129,7 +129,8 @@ static bool is_told_of(uint32_t number)
 /*
  * Passes the flags of profile `number' on to the process `other', to which a
  * process links. Returns the profile that `other' had before, or
- * INV_PROFILE_NONE if `other' already had all these flags.
+ * INV_PROFILE_NONE if `other' already had all these flags or the table of
+ * profiles is full.
  */
 static uint32_t pass_to_linked(struct inv_tracee *other, uint32_t number,
 			       uint32_t (*linked)(uint32_t, uint32_t))

@@ -10,8 +10,9 @@
 
 /*
  * The keeper takes an anchor each second. To keep the log small, an anchor is
- * written only in two cases: the differences between the clocks have changed
- * since the last written anchor, or that anchor is more than QUIET_NS old.
+ * written only in three cases: the differences between the clocks have changed
+ * since the last written anchor, the last written anchor is more than QUIET_NS
+ * old, or events need the newest anchor.
  */
 #define SAME_NS 1000000
 #define QUIET_NS 60000000000u

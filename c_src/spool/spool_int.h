@@ -37,8 +37,8 @@ void inv_spool_moved(struct inv_spool *s, uint32_t ring,
  * about the clocks. If `newest' is true, always writes the newest anchor. */
 int inv_spool_put_anchors(struct inv_spool *s, bool newest,
 			  struct inv_err *err);
-/* Call it for a new file: writes the newest anchor again, to this file, if an
- * anchor was read. */
+/* Call it for a new file: writes the keeper's newest anchor into the file, if
+ * there is one. */
 int inv_spool_repeat_anchor(struct inv_spool *s, struct inv_err *err);
 
 /* totals.c */

@@ -29,7 +29,7 @@
  * released  The session has changed the function's pattern, so that the VM does
  *           not report ends of new calls. Calls are recorded, but not counted.
  *
- * inv_open_calls_tell, _stopped and _release read or write the table of
+ * inv_open_calls_tell, _rule, _stopped and _release read or write the table of
  * functions, and need the lock of the tracer. The other functions are for
  * callbacks of the tracer. They change the entry of the process that is passed,
  * so they must run in the thread that runs this process; the VM lets one thread
