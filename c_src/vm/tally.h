@@ -14,7 +14,7 @@
  *
  * 	 part of thread 0        part of thread 1
  * 	+-----+-----+-   -+     +-----+-----+-   -+
- * 	|key n|key n| ... |     |key n|key n| ... |	inv_tally_add: the thread
+ * 	|key n|key n| ... |     |key n|key n| ... |	inv_tally_add: a thread
  * 	+-----+-----+-   -+     +-----+-----+-   -+
  * 	    └──────── added up ─────┘			inv_tally_next: a reader
  *
@@ -127,7 +127,7 @@ static inline void inv_tally_add(struct inv_tally_part *p,
 	inv_tally_increase(c ? &c->n : &p->others);
 }
 
-/* --- reading: one reader at a time ----------------------------------------- */
+/* --- reading: one reader at a time ---------------------------------------- */
 
 struct inv_tally_row {
 	struct inv_tally_key key; /* in the rows of `others' and of `total',
