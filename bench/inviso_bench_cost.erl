@@ -27,8 +27,8 @@ rows(Work, Command) ->
 large(Command, Home) ->
     Idle = "[spawn(timer, sleep, [infinity]) || _ <- lists:seq(1, "
         ++ ?PROCESSES ++ ")],",
-    %% The node's own load is one call every 100 ms. The CPU time of a call each millisecond would
-    %% vary between 33 and 220 ms per second, too much for this measurement.
+    %% The node's own load is one call every 100 ms. With one call each millisecond the CPU time of
+    %% the load would vary between 33 and 220 ms per second, too much for this measurement.
     on_node("large", ["+P", "262144"], Idle, 100, Home,
             fun(Name, OsPid) -> large_rows(Command, Home, Name, OsPid) end).
 

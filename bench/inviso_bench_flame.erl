@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% What sampling stacks costs a node with 10,000 idle processes and with a busy
-%% process for each scheduler: compares the work that the busy processes do in
-%% intervals with the sampler and in intervals without it.
+%% Measures the cost of sampling stacks on a node with 10,000 idle processes and one
+%% busy process for each scheduler. Compares the work that the busy processes do in
+%% intervals with the sampler and in intervals without the sampler.
 -module(inviso_bench_flame).
 -export([rates/1, work/2, step/1]).
 

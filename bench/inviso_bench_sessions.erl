@@ -2,10 +2,10 @@
 %% The cost of a call that trace sessions trace: one session compared with
 %% erlang:trace/3, and the cost of each further session.
 %%
-%% The tracer of each session that traces the call gets a message. What this
-%% message costs is no cost of the engine. sending_tracer, a tracer that is a NIF,
-%% sends the same number of messages without the engine. The difference is the
-%% cost of the engine.
+%% The tracer of each session that traces the call gets a message. The cost of this
+%% message is not part of the engine's cost. So sending_tracer, a tracer that is a
+%% NIF, is measured too: it sends the same number of messages without the engine.
+%% The difference is the cost of the engine.
 %%
 %% In each round all setups are measured, in random order. For a time, the lower
 %% quartile of the rounds is reported. A difference of two times is computed in

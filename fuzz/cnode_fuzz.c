@@ -84,7 +84,7 @@ static void add(const uint8_t *p, size_t len)
 	CHECK(!pack.terms.error);
 	CHECK(pack.terms.len + pack.def_len - used < INV_PACK_BYTES + OVER);
 	inv_buf_reset(&defs);
-	inv_buf_reserve(&defs, 1); /* data is not NULL */
+	inv_buf_reserve(&defs, 1); /* so that data is not NULL */
 	inv_pack_put_defs(&pack, &defs);
 	CHECK(defs.len == pack.def_len);
 	CHECK(inv_dict_parse(&dict, defs.data, defs.len, NULL) == 0);

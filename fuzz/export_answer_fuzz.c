@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an OTLP collector answers.
+ * Reads the input as the answer of an OTLP collector.
  *
  *	byte 0    bit 0: the collector accepted the spans; 1: the body is JSON
  *	the rest  the body
  *
- * The target checks that the collector's text can be shown on a terminal and is not
- * long. The number of rejected spans must fit into a signed number, and must be 0 if
- * the collector did not accept the request. A second run must have the same result.
+ * The target checks that the collector's text can be shown on a terminal and
+ * is not long. The number of rejected spans must fit into a signed number, and
+ * must be 0 if the collector did not accept the request. A second run must have
+ * the same result.
  */
 #include <string.h>
 
@@ -17,8 +18,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The bound of a text is 300 bytes. Its last character can exceed the bound by 3
- * bytes. */
+/* The bound of a text is 300 bytes. The last character of the text can exceed
+ * the bound by 3 bytes. */
 #define TEXT_MAX (300u + 3)
 
 static void check(const struct inv_answer *a, size_t size, bool ok)

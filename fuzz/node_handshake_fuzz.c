@@ -265,7 +265,7 @@ static void shake(const uint8_t *bytes, size_t len, bool has_cookie)
 /*
  * The first byte says how the connection ended, and how many bytes arrive at a
  * time. `head' is the size of a message's length: 4 bytes with TLS, and
- * otherwise 2. Only this function tests messages as they are with TLS.
+ * otherwise 2. Only this function tests the form that messages have with TLS.
  */
 static void explain(const uint8_t *bytes, size_t len, size_t head)
 {

@@ -7,10 +7,10 @@
  *	          3: each ended call is shown as a whole
  *	the rest  the file
  *
- * The target checks that a protocol buffer consists of whole fields of the format's
- * outermost message. In JSON, the brackets of each line must be balanced. Other text
- * must be UTF-8 without control characters except line ends. Records of etf and
- * packets of ctf must be complete.
+ * The target checks that a protocol buffer consists of whole fields of the
+ * format's outermost message. In JSON, the brackets of each line must be
+ * balanced. Other text must be UTF-8 without control characters except line
+ * ends. Records of etf and packets of ctf must be complete.
  */
 #include <ftw.h>
 
@@ -22,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Each field is number 1, and has a length. */
+/* Checks that each field has the number 1 and a length. */
 static void check_fields(const struct inv_buf *b)
 {
 	const uint8_t *p = b->data, *end;
@@ -47,7 +47,7 @@ static void check_lines(const struct inv_buf *b)
 	check_json(b, true);
 }
 
-/* Each record is a length and then a term of this length. */
+/* Checks that each record is a length and a term of this length. */
 static void check_records(const struct inv_buf *b)
 {
 	size_t i = 0, n = 0;
@@ -93,7 +93,7 @@ static int check_stream(const char *path, const struct stat *st, int type,
 		lost = more;
 		n /= 8;
 		CHECK(n > 64 && n <= (size_t)st->st_size - i);
-		/* There is a byte that ends the packet's last string. */
+		/* A zero byte ends the packet's last string. */
 		CHECK(memchr(p + i + 64, 0, n - 64));
 	}
 	fclose(f);

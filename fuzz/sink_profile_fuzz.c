@@ -6,7 +6,7 @@
  *
  *	0 to 127    N bytes: the name of a frame that the last frame calls
  *	128 to 191  N - 128 frames return
- *	192 to 255  the last frame gets a count and N - 192 squared ns
+ *	192 to 255  the last frame gets one count and (N - 192)^2 ns
  *
  * The target checks that all totals are right, and that the text of each format
  * is UTF-8 without control characters except line ends. The numbers in the

@@ -26,8 +26,8 @@ struct seen {
 	struct inv_row_writer writer;
 	int64_t id;
 	bool decided;	/* this item ends a call that has no call event */
-	uint8_t *calls; /* for each id: 0; 1: a call event; 2: the table `calls'
-			   has its row */
+	uint8_t *calls; /* for each id: 0: no call event; 1: a call event; 2: an
+			   event whose row is in the table `calls' */
 	size_t n;
 	uint32_t call; /* number of the word `call' */
 	unsigned sum;  /* over all texts, so that each byte is read */

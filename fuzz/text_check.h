@@ -10,8 +10,8 @@
 #include "base/utf8.h"
 #include "check.h"
 
-/* The text is UTF-8 without control characters, except line ends and, if `tabs' is
- * true, tabs. */
+/* Checks that the text is UTF-8 without control characters, except line ends
+ * and, if `tabs' is true, tabs. */
 static inline void check_text(const struct inv_buf *b, bool tabs)
 {
 	CHECK(!b->error);
@@ -21,8 +21,8 @@ static inline void check_text(const struct inv_buf *b, bool tabs)
 		      (tabs && b->data[i] == '\t'));
 }
 
-/* Quotes are closed, and the brackets outside of quotes are balanced. If `lines' is
- * true, this must be so in each line. */
+/* Checks that quotes are closed, and that the brackets outside of quotes are
+ * balanced. If `lines' is true, checks this for each line. */
 static inline void check_json(const struct inv_buf *b, bool lines)
 {
 	bool quoted = false;
@@ -45,7 +45,8 @@ static inline void check_json(const struct inv_buf *b, bool lines)
 	CHECK(!quoted && !depth);
 }
 
-/* The string ends within `size' bytes, and can be printed on a terminal. */
+/* Checks that the string ends within `size' bytes and can be printed on a
+ * terminal. */
 static inline void check_string(const char *text, size_t size)
 {
 	size_t len = strnlen(text, size);

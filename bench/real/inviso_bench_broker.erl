@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% A RabbitMQ broker and its load, each in a node of its own. The environment
-%% has their ports and directories (bench/real/run).
+%% A RabbitMQ broker and its load, each in a separate node. The script
+%% bench/real/run chooses their ports and directories.
 -module(inviso_bench_broker).
 -export([start/2, call/4, taken/1, pause/1, resume/1, growth/2, resident/1]).
 

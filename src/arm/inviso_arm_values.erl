@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Specs whose events are counted by the value of an expression, or whose values
-%% are added to a histogram.
+%% @doc Prepares specs for counts by the value of an expression, and for histograms of
+%% the values of an expression.
 %%
 %% A clause of such a spec has the action `{value, Exprs}'. The clause's match
 %% spec reports the values in a tuple: if it reported the value `false' alone, the

@@ -106,7 +106,7 @@ meta(Metas) ->
 %%
 %% If another session traces the function locally or with `meta', the global pattern
 %% becomes a local one. The session with the global pattern then gets local and
-%% external calls, but not the calls that the function makes of itself.
+%% external calls, but no calls in which the function calls itself.
 is_global_alone(Calls, Metas) ->
     Metas =:= [] andalso Calls =/= []
         andalso lists:all(fun({_, Kind, _}) -> Kind =:= global end, Calls).

@@ -73,8 +73,8 @@ keep(Slot, {true, _, _} = Counter, {Kind, MFA}) ->
 keep(_, Paused, _) ->
     Paused.
 
-%% @doc Changes for which processes a counter grows. The counter keeps what it has
-%% counted for these processes.
+%% @doc Changes the set of processes whose calls a counter counts. The counter keeps
+%% what it has counted before.
 -spec attribute(counter(), inviso_engine_times:moved(), reading()) -> counter().
 attribute({true, Kept, Base}, Moved, Reading) ->
     Now = maps:filter(fun(Pid, _) -> is_map_key(Pid, Moved) end, Reading),

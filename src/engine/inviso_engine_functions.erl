@@ -284,8 +284,8 @@ allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
 
 %% Returns the state that a function can have, even if another tool has a pattern on
 %% the function. `all': the state contains everything that the sessions have set.
-%% `less': the state contains everything that the session in `Slot' has set. What the
-%% other sessions have set, it contains only if the VM has it already.
+%% `less': the state contains everything that the session in `Slot' has set, but of the
+%% settings of other sessions only those that the VM has already.
 fit(MFA, Old, Sessions, {Slot, F, Cache0}) ->
     case state(MFA, Sessions, F, Cache0) of
         {error, _} = E ->

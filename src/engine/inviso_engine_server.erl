@@ -70,9 +70,9 @@ run(Starter, Tag) ->
         error:badarg -> Starter ! {?TAG, Tag, ready}
     end.
 
-%% Loads all code of the engine, and what its requests use, before the first session
-%% is opened. If a request loaded a module later, a pattern on all functions would
-%% then match more functions than before.
+%% Loads all modules of the engine, and the other modules that its requests use,
+%% before the first session is opened. If a request loaded a module later, a pattern
+%% on all functions would then match more functions than before.
 load() ->
     _ = inviso_pushed:is_brought()
         orelse code:ensure_modules_loaded(

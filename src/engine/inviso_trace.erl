@@ -23,14 +23,14 @@
 %%
 %% If one session traces a function globally, and another locally or with `meta',
 %% the function is traced locally. Then the first session gets local and external
-%% calls, but no calls that the function makes of itself. Counters of a function do
+%% calls, but no calls in which the function calls itself. Counters of a function do
 %% not count while another session, or another tool, traces the function globally.
 %%
 %% If several sessions trace local calls, a session may get one superfluous event
 %% `return_to' after recursion through functions that are not traced. `{set_tcw, _}'
-%% changes the one trace control word of the VM. A session's `call_time' counts a
-%% process from the session's request on, even if only another session has set the
-%% flag `call' of this process.
+%% changes the one trace control word of the VM. If a match spec or a link sets a
+%% session's flag `call' on a process that another session has traced, the session's
+%% `call_time' may contain earlier calls of this process.
 %%
 %% The engine has two more limits. If a process with `set_on_link' links to another
 %% process, the session misses what the linked process does before it has flags in

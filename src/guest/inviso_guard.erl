@@ -378,7 +378,8 @@ in_the_way(_, false) ->
 down(Pid, Ref, Why, #guard{users = Users, clients = Clients} = G) ->
     case {Users, Clients} of
         {#{Pid := {Ref, engine}}, _} ->
-            %% If the engine was killed, another engine clears what it has left.
+            %% If the engine was killed, a new engine clears the flags and patterns that
+            %% the killed engine has left.
             _ = Why =:= normal orelse inviso_scope:engine_gone(),
             G#guard{users = maps:remove(Pid, Users)};
         {#{Pid := {Ref, User}}, _} ->

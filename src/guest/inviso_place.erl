@@ -351,8 +351,8 @@ make_dir_in(Parent) ->
     case file:make_dir(Dir) of
         ok ->
             %% Between make_dir and change_mode the directory has the rights of the
-            %% umask. If another user has made a file in it meanwhile, it is not empty,
-            %% and is not used.
+            %% umask. If another user has made a file in the directory meanwhile, the
+            %% directory is not empty, and it is not used.
             case {file:change_mode(Dir, 8#700), file:list_dir_all(Dir)} of
                 {ok, {ok, []}} ->
                     {ok, Dir};

@@ -50,21 +50,21 @@
 -define(TIMEOUT, 50000).
 -define(COUNTERS, 100).
 
-%% @doc As {@link inviso:init_tracing/1}.
+%% @doc Like {@link inviso:init_tracing/1}, on this node.
 -spec init_tracing(term()) ->
           answer({ok, [{trace_log | ti_log, term()}]}).
 init_tracing(TracerData) -> local({init_tracing, TracerData}).
 
-%% @doc As {@link inviso:tp/1}.
+%% @doc Like {@link inviso:tp/1}, on this node.
 -spec tp([pattern()]) -> answer(counts()).
 tp(Patterns) -> local({patterns, global, Patterns, set}).
 
-%% @doc As {@link inviso:tp/4}.
+%% @doc Like {@link inviso:tp/4}, on this node.
 -spec tp(mod(), atom(), ari(), match_spec()) ->
           answer(counts()).
 tp(M, F, A, MS) -> tp([{M, F, A, MS}]).
 
-%% @doc As {@link inviso:tp/5} with options.
+%% @doc Like {@link inviso:tp/5} with options, on this node.
 -spec tp(mod(), atom(), ari(), match_spec(),
          pattern_opts()) -> answer(counts()).
 tp(M, F, A, MS, Opts) -> tp([{M, F, A, MS, Opts}]).
@@ -83,26 +83,26 @@ tpg(M, F, A, MS) -> tp(M, F, A, MS).
           pattern_opts()) -> answer(counts()).
 tpg(M, F, A, MS, Opts) -> tp(M, F, A, MS, Opts).
 
-%% @doc As {@link inviso:tpl/1}.
+%% @doc Like {@link inviso:tpl/1}, on this node.
 -spec tpl([pattern()]) -> answer(counts()).
 tpl(Patterns) -> local({patterns, local, Patterns, set}).
 
-%% @doc As {@link inviso:tpl/4}.
+%% @doc Like {@link inviso:tpl/4}, on this node.
 -spec tpl(mod(), atom(), ari(), match_spec()) ->
           answer(counts()).
 tpl(M, F, A, MS) -> tpl([{M, F, A, MS}]).
 
-%% @doc As {@link inviso:tpl/5} with options.
+%% @doc Like {@link inviso:tpl/5} with options, on this node.
 -spec tpl(mod(), atom(), ari(), match_spec(),
           pattern_opts()) -> answer(counts()).
 tpl(M, F, A, MS, Opts) -> tpl([{M, F, A, MS, Opts}]).
 
-%% @doc As {@link inviso:ctp/1}.
+%% @doc Like {@link inviso:ctp/1}, on this node.
 -spec ctp([{mod(), atom(), ari()}]) ->
           answer(counts()).
 ctp(Patterns) -> local({patterns, global, Patterns, clear}).
 
-%% @doc As {@link inviso:ctp/3}.
+%% @doc Like {@link inviso:ctp/3}, on this node.
 -spec ctp(mod(), atom(), ari()) ->
           answer(counts()).
 ctp(M, F, A) -> ctp([{M, F, A}]).
@@ -117,17 +117,17 @@ ctpg(Patterns) -> ctp(Patterns).
           answer(counts()).
 ctpg(M, F, A) -> ctp(M, F, A).
 
-%% @doc As {@link inviso:ctpl/1}.
+%% @doc Like {@link inviso:ctpl/1}, on this node.
 -spec ctpl([{mod(), atom(), ari()}]) ->
           answer(counts()).
 ctpl(Patterns) -> local({patterns, local, Patterns, clear}).
 
-%% @doc As {@link inviso:ctpl/3}.
+%% @doc Like {@link inviso:ctpl/3}, on this node.
 -spec ctpl(mod(), atom(), ari()) ->
           answer(counts()).
 ctpl(M, F, A) -> ctpl([{M, F, A}]).
 
-%% @doc As {@link inviso:counters/0}.
+%% @doc Like {@link inviso:counters/0}, on this node.
 -spec counters() -> answer(counted()).
 counters() -> counters(?COUNTERS).
 
@@ -155,84 +155,84 @@ ctf(List) -> local({flags, false, List}).
           answer(counts()).
 ctf(Procs, Flags) -> ctf([{Procs, Flags}]).
 
-%% @doc As {@link inviso:init_tpm/4}.
+%% @doc Like {@link inviso:init_tpm/4}, on this node.
 -spec init_tpm(module(), atom(), arity(), callback()) ->
           answer(ok).
 init_tpm(M, F, A, CallFunc) ->
     init_tpm(M, F, A, void, CallFunc, void, void).
 
-%% @doc As {@link inviso:init_tpm/7}.
+%% @doc Like {@link inviso:init_tpm/7}, on this node.
 -spec init_tpm(module(), atom(), arity(), callback(), callback(), callback(),
                callback()) -> answer(ok).
 init_tpm(M, F, A, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
     meta({init_tpm, {M, F, A}, {InitFunc, CallFunc, ReturnFunc, RemoveFunc}}).
 
-%% @doc As {@link inviso:tpm/4}.
+%% @doc Like {@link inviso:tpm/4}, on this node.
 -spec tpm(module(), atom(), arity(), match_spec()) ->
           answer(meta_set()).
 tpm(M, F, A, MS) -> meta({tpm, {M, F, A}, MS, keep}).
 
-%% @doc As {@link inviso:tpm/5} with a call function.
+%% @doc Like {@link inviso:tpm/5} with a call function, on this node.
 -spec tpm(module(), atom(), arity(), match_spec(), callback()) ->
           answer(meta_set()).
 tpm(M, F, A, MS, CallFunc) -> tpm(M, F, A, MS, void, CallFunc, void, void).
 
-%% @doc As {@link inviso:tpm/8}.
+%% @doc Like {@link inviso:tpm/8}, on this node.
 -spec tpm(module(), atom(), arity(), match_spec(), callback(),
           callback(), callback(), callback()) ->
           answer(meta_set()).
 tpm(M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
     meta({tpm, {M, F, A}, MS, {InitFunc, CallFunc, ReturnFunc, RemoveFunc}}).
 
-%% @doc As {@link inviso:tpm_tracer/4}.
+%% @doc Like {@link inviso:tpm_tracer/4}, on this node.
 -spec tpm_tracer(module(), atom(), arity(), match_spec()) ->
           answer(meta_set()).
 tpm_tracer(M, F, A, MS) -> tpm(M, F, A, MS).
 
-%% @doc As {@link inviso:tpm_tracer/5} with a call function.
+%% @doc Like {@link inviso:tpm_tracer/5} with a call function, on this node.
 -spec tpm_tracer(module(), atom(), arity(), match_spec(), callback()) ->
           answer(meta_set()).
 tpm_tracer(M, F, A, MS, CallFunc) ->
     tpm(M, F, A, MS, CallFunc).
 
-%% @doc As {@link inviso:tpm_tracer/8}.
+%% @doc Like {@link inviso:tpm_tracer/8}, on this node.
 -spec tpm_tracer(module(), atom(), arity(), match_spec(), callback(),
                  callback(), callback(), callback()) ->
           answer(meta_set()).
 tpm_tracer(M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc) ->
     tpm(M, F, A, MS, InitFunc, CallFunc, ReturnFunc, RemoveFunc).
 
-%% @doc As {@link inviso:tpm_ms/5}.
+%% @doc Like {@link inviso:tpm_ms/5}, on this node.
 -spec tpm_ms(module(), atom(), arity(), term(), match_spec()) ->
           answer(meta_set()).
 tpm_ms(M, F, A, Name, MS) -> meta({tpm_ms, {M, F, A}, Name, MS}).
 
-%% @doc As {@link inviso:tpm_ms_tracer/5}.
+%% @doc Like {@link inviso:tpm_ms_tracer/5}, on this node.
 -spec tpm_ms_tracer(module(), atom(), arity(), term(), match_spec()) ->
           answer(meta_set()).
 tpm_ms_tracer(M, F, A, Name, MS) -> tpm_ms(M, F, A, Name, MS).
 
-%% @doc As {@link inviso:ctpm_ms/4}.
+%% @doc Like {@link inviso:ctpm_ms/4}, on this node.
 -spec ctpm_ms(module(), atom(), arity(), term()) -> answer(ok).
 ctpm_ms(M, F, A, Name) -> meta({ctpm_ms, {M, F, A}, Name}).
 
-%% @doc As {@link inviso:ctpm/3}.
+%% @doc Like {@link inviso:ctpm/3}, on this node.
 -spec ctpm(module(), atom(), arity()) -> answer(ok).
 ctpm(M, F, A) -> meta({ctpm, {M, F, A}}).
 
-%% @doc As {@link inviso:tpm_localnames/0}.
+%% @doc Like {@link inviso:tpm_localnames/0}, on this node.
 -spec local_register() -> answer(names_set()).
 local_register() -> meta(local_register).
 
-%% @doc As {@link inviso:ctpm_localnames/0}.
+%% @doc Like {@link inviso:ctpm_localnames/0}, on this node.
 -spec remove_local_register() -> answer(names_removed()).
 remove_local_register() -> meta(remove_local_register).
 
-%% @doc As {@link inviso:tpm_globalnames/0}.
+%% @doc Like {@link inviso:tpm_globalnames/0}, on this node.
 -spec global_register() -> answer(names_set()).
 global_register() -> meta(global_register).
 
-%% @doc As {@link inviso:ctpm_globalnames/0}.
+%% @doc Like {@link inviso:ctpm_globalnames/0}, on this node.
 -spec remove_global_register() -> answer(names_removed()).
 remove_global_register() -> meta(remove_global_register).
 

@@ -68,8 +68,8 @@ attach(Pid, Tag, #control{timer = Timer} = Control) ->
 %% returns the previous tag. A control component that is already attached may adopt
 %% the runtime component again. This is needed if the control component has noticed
 %% that the connection was lost, and the runtime component has not.
-%% Another control component may adopt it if the attached one has ended, even if its
-%% 'DOWN' has not arrived.
+%% Another control component may adopt the runtime component if the attached control
+%% component has ended, even if the message 'DOWN' has not arrived.
 -spec adopt(pid(), term(), any | if_ref, control()) ->
           {ok, term(), control()}
         | {error, refused | {wrong_reference, term()}}.

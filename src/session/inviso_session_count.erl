@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Counting, and timing calls, in a session (c_src/nif/tally.h, times.h).
+%% @doc Counts events and times calls, in a session (c_src/nif/tally.h, times.h).
 %%
 %% The session's tracer counts events and records none. Regularly, and at the end,
 %% a worker of the session reads the counts and histograms, and writes them as
@@ -26,15 +26,15 @@
 %% by: the keys; `result': results of calls; `reason': exit reasons of processes
 %% every_ms: the time between two notes of the counts
 
-%% The memory that the tables of a thread take (vm/tally.h, vm/times.h), in KiB,
-%% rounded up.
+%% The memory that the tables of a thread take, in KiB, rounded up: of counts
+%% (c_src/vm/tally.h), of times (c_src/vm/times.h), and of values
+%% (c_src/vm/values.h).
 -define(COUNT_KIB, 330).
 -define(TIMES_KIB, 3500).
-%% vm/values.h
 -define(VALUES_KIB, 769).
 %% INV_NOTE_MEASURE in c_src/abi/event.h
 -define(NOTE_MEASURE, 16).
-%% How long note_all/1 waits for room in the log, and the pause between two tries.
+%% How long note_all/2 waits for room in the log, and the pause between two tries.
 -define(PATIENCE_MS, 5000).
 -define(PAUSE_MS, 5).
 
@@ -140,7 +140,7 @@ begin_count(#{'of' := Of, by := By}, {_, Handle}) ->
 every_ms(off) -> infinity;
 every_ms(#{every_ms := Ms}) -> Ms.
 
-%% @doc Writes the counts that have changed into the log, as far as the ring has
+%% @doc Writes into the log the counts that have changed, as far as the ring has
 %% room.
 -spec note(asked(), inviso_tracer:tracer()) -> ok.
 note(Asked, {_, Handle}) ->

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc The process of a session that is the system monitor of the node, and records
-%% what the VM reports: long garbage collections, large heaps and similar events.
+%% @doc A session's process that is the node's system monitor. It records what the
+%% VM reports: long garbage collections, large heaps and similar events.
 %%
 %% A report becomes an event of the session's tracer, with the same limits, filter
 %% and count of losses as other events. Its time is the time at which this process
@@ -45,8 +45,8 @@
          pauses = 0 :: non_neg_integer(),
          paused_ms = 0 :: non_neg_integer()}).
 
-%% @doc Starts the process that {@link arm/1} makes the system monitor, linked to the
-%% calling session.
+%% @doc Starts the process, linked to the calling session. {@link arm/1} makes the
+%% process the system monitor.
 -spec start([inviso_system_monitor:option()], inviso_tracer:tracer() | none) ->
           pid() | none.
 start(Options, Tracer) when Options =:= []; Tracer =:= none ->

@@ -161,7 +161,7 @@ ask_namer(Namer, Message, Ms) ->
     demonitor(Ref, [flush]),
     receive {Ref, done} -> ok after 0 -> ok end.
 
-%% Ends namer and asker, and waits until they are dead.
+%% Ends the namer and its asker, and waits until both are dead.
 -spec stop(pid() | none) -> ok.
 stop(none) ->
     ok;

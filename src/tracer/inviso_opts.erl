@@ -306,7 +306,7 @@ large(Packet, Term, Opts) ->
     {max(?MIN_LARGE, min(?MAX_LARGE, Memory div Bytes)), Bytes}.
 
 %% Returns the size of a large slot, which has room for a term of this size.
-large_bytes(Term) when Term > ?TERM_MAX -> % only binaries take more than this
+large_bytes(Term) when Term > ?TERM_MAX -> % Term bytes for binaries, TERM_MAX for the rest
     large_bytes(Term + ?TERM_MAX, ?BESIDE_TERM);
 large_bytes(Term) ->
     large_bytes(Term, ?BESIDE_TERM).

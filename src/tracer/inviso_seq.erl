@@ -15,10 +15,10 @@
 %% A process has two counters for the serials of its messages: the last serial
 %% that it has sent or received, and the serial of the last message that it has
 %% received. seq_trace:set_token/1 sets both counters to the values in the token.
-%% These values can be lower: if the process has sent messages since it had this
-%% token, it would use the serials of these messages a second time. Then a reader
-%% could not tell which message caused which. So restore/1 and from_port/1 never
-%% decrease the first counter.
+%% If the process has sent messages since it had this token, the value for the first
+%% counter is too low: the process would use the serials of these messages a second
+%% time, and a reader could not tell which message caused which. So restore/1 and
+%% from_port/1 never decrease the first counter.
 -module(inviso_seq).
 
 -export([start/1, stop/1, label/1, label/2, restore/1, to_port/1, from_port/1]).

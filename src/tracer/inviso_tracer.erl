@@ -137,13 +137,13 @@
 %% left_out       calls and ends of calls that the bound on open calls left out;
 %%                they are not in produced (inviso_arm_open_calls)
 %% decided        counts of a tracer with rules, which records a call when it ends
-%%                (inviso_arm_decide).  Calls that were not recorded, and that
-%%                produced does not count: forgotten: no rule chose the call;
-%%                unkept: the tracer had no memory for the call, or the VM does not
-%%                report its end; unended: the process died, or hibernated, before
-%%                the call ended;
-%%                open: the call has not ended yet.  Recorded calls: without_args:
-%%                the tracer had no memory for the call's arguments
+%%                (inviso_arm_decide).  The first four count calls that were not
+%%                recorded and are not in produced.  forgotten: no rule chose the
+%%                call.  unkept: the tracer had no memory for the call, or the VM
+%%                does not report its end.  unended: the process died, or
+%%                hibernated, before the call ended.  open: the call has not ended
+%%                yet.  without_args counts recorded calls for whose arguments the
+%%                tracer had no memory
 %% limit_reached  true: the limit is reached, and nothing more is recorded
 %% rate_reached   true: at least one event was dropped because of limit's rate
 
@@ -435,7 +435,7 @@ nif_times(_Handle, _By, _Of) -> erlang:nif_error(not_loaded).
 
 %% nif_times_end(Handle, At) -> At2 | busy | done | closed. Ends the timing, and counts
 %% open calls as unpaired. At is first 0, and then At2. busy: a thread is still in a
-%% callback; call it again later with the same At.
+%% callback; call nif_times_end again later with the same At.
 nif_times_end(_Handle, _At) -> erlang:nif_error(not_loaded).
 
 %% nif_retire stops recording. Afterwards nif_quiet returns false as long as a

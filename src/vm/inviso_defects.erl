@@ -71,8 +71,8 @@ shared_bif({M, F, A} = MFA) ->
 
 %% @doc Returns `{true, Process}' if these flags could make two sessions trace the
 %% garbage collections of one process, which crashes the VM. This can also happen to
-%% a process that no session names, because a process can get flags from its parent,
-%% as a new process, or by a link.
+%% a process that no session names, because a new process can inherit flags from its
+%% parent, and a process can get flags by a link.
 -spec gc_elsewhere([pid() | new], [atom()]) -> false | {true, pid() | new}.
 gc_elsewhere(Procs, Flags) ->
     gc_elsewhere(none, Procs, Flags).
