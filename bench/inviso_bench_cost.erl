@@ -113,7 +113,8 @@ done(OsPid, Own, Before, Left) ->
         false -> done(OsPid, Own, Now, Left - 1)
     end.
 
-%% Returns true if inviso's library is still loaded. The library is loaded as long as inviso's code.
+%% Returns true if inviso's library is still loaded. The library stays loaded as long as
+%% inviso's code is loaded.
 has_code(OsPid) ->
     Maps = os:cmd("cat /proc/" ++ integer_to_list(OsPid) ++ "/maps"),
     string:find(Maps, "inviso_tracer.so") =/= nomatch.

@@ -17,9 +17,9 @@
 
 -export_type([all/0, decide/0, told/0]).
 
-%% The rules that the command has set for all functions: the shortest time of a
-%% call that is recorded, and whether calls that fail are recorded. `ReturnsSpec' is
-%% a match spec for return values that count as failures.
+%% The rule that the command has set for all functions: the shortest time of a call
+%% that is recorded, and whether only calls that failed are recorded. `ReturnsSpec'
+%% is a match spec for return values that count as failures.
 -type all() :: {inviso_spec:rule(), ReturnsSpec :: binary() | none}.
 %% A module, its functions to which a rule applies (`whole': all functions), and the
 %% rule.
@@ -30,8 +30,8 @@
                           non_neg_integer()}.
 
 -define(NO_RULE, {none, false}).
-%% How many rules a tracer can have: a set of rules is this many bits
-%% (c_src/nif/decide.c).
+%% The largest number of rules that a tracer can have: it stores a set of rules as
+%% a mask of this many bits (c_src/nif/decide.c).
 -define(MAX_RULES, 32).
 %% The bound on open calls if the user wants no bound. This bound is never reached, so
 %% the tracer only counts open calls.

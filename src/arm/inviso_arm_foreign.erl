@@ -148,9 +148,9 @@ traced() ->
                                is_traced({M, F, A})]
     end.
 
-%% Returns true if another tool has a pattern on a function. The pattern is read
-%% twice, because a session of inviso that is just ending may clear the session's
-%% pattern after the first reading. Then in_session/1 returns false for the function.
+%% Returns true if another tool has a pattern on a function. Reads the pattern twice: if
+%% a session of inviso that is just ending clears its pattern after the first reading,
+%% in_session/1 returns false, but the second reading finds no pattern.
 is_traced(MFA) ->
     has_pattern(MFA) andalso not inviso_other_tools:in_session(MFA)
         andalso has_pattern(MFA).

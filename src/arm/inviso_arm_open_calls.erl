@@ -34,11 +34,11 @@ bind({inviso_tracer, Handle}, Limit, T) ->
             {[], T}
     end.
 
-%% @doc If a process has reached the bound, most of its open calls are calls of
-%% one function. Sets the pattern of this function again, so that the VM no longer
-%% reports the ends of its calls. Returns notes for the user; `Calls' says what
-%% the tracer does with calls. If the engine does not answer, the next call tries
-%% again.
+%% @doc If a process has reached the bound, finds the function to which most of the
+%% process's open calls belong. Sets the pattern of this function again, so that the
+%% VM no longer reports the ends of its calls. Returns notes for the user; `Calls'
+%% says what the tracer does with calls. If the engine does not answer, the next call
+%% tries again.
 -spec look(inviso_tracer:tracer(), recorded | timed | counted,
            inviso_tracing:tracing()) -> {[binary()], inviso_tracing:tracing()}.
 look({inviso_tracer, Handle}, Calls, T) ->

@@ -161,7 +161,8 @@ keep_one(Kind, MFA, Slot, E) ->
     end.
 
 %% @doc Returns the entries of a function, after times of processes were attributed
-%% to other sessions. Reads the VM's counter only if it counts for such a session.
+%% to other sessions. Reads a counter of the VM only if a session that has got or lost
+%% such times uses this counter.
 -spec attribute(mfa(), inviso_engine_breakpoints:state(),
                 #{slot() => inviso_engine_times:moved()}, Sessions) -> Sessions
               when Sessions :: [{slot(), entry()}].

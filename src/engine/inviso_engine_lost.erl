@@ -43,8 +43,8 @@ tell({What, _}, Kinds) ->
             [What | Kinds]
     end.
 
-%% @doc Logs a warning. A new process logs, so that the server waits neither for the
-%% log nor for code that the log loads.
+%% @doc Logs a warning. A new process calls the logger, so that the server waits
+%% neither for the logger nor for code that the logger loads.
 -spec warn(string(), [term()]) -> ok.
 warn(Format, Args) ->
     _ = spawn(logger, warning, ["trace sessions: " ++ Format, Args]),

@@ -14,8 +14,8 @@
 %% are. If several sessions have match specs, heads become guards on the argument
 %% list, `$_', and a variable of a head becomes an expression that reads the argument
 %% list. But if all heads are lists of the same length, all clauses get the same head:
-%% a list of as many variables. A match spec in which nothing can fail makes no
-%% clauses: its guards become tests in the result.
+%% a list of this length, whose elements are variables. A match spec in which nothing
+%% can fail makes no clauses: its guards become tests in the result.
 %%
 %% The VM runs the actions `display', `set_tcw' and `set_seq_token'. Actions that
 %% change a session's flags (`silent', `trace', `enable_trace', `disable_trace')
@@ -212,10 +212,10 @@ is_ours({match_spec, [{_, _, Body} | _]}) when is_list(Body) ->
 is_ours({match_spec, _}) ->
     false.
 
-%% Combines several match specs. If all heads are lists of the same length, one list
-%% of as many variables replaces these heads. The head '_' also matches calls with
-%% other numbers of arguments, so there are further clauses for '_'. (The head [] is
-%% not used: if a clause has this head and '$_', the VM of OTP 25 crashes.)
+%% Combines several match specs. If all heads are lists of the same length, a list of
+%% this length, whose elements are variables, replaces them. The head '_' also matches
+%% calls with other numbers of arguments, so there are further clauses for '_'. (The
+%% head [] is not used: if a clause has this head and '$_', the VM of OTP 25 crashes.)
 combine(Specs, Rest, About) ->
     case lengths(Specs) of
         [N] when is_integer(N), N > 0 ->

@@ -3,7 +3,7 @@
 %%
 %% The VM's counters call_time and call_memory of a function have one row for each
 %% process, and count while at least one session has the flag `call' on the process.
-%% A session's counter has only the calls that the process makes while this session
+%% A session's counter contains only the calls that the process makes while this session
 %% has the flag. So the NIF library stores, for each process, the sessions to which a
 %% row's growth is attributed. When the sessions that have the flag change, the
 %% server reads the VM's counters ({@link inviso_engine_functions:attribute/2}), and
@@ -23,7 +23,7 @@
 -type change() :: {pid(), From :: inviso_engine:sessions(),
                    To :: inviso_engine:sessions()}.
 -type moved() :: #{pid() => Was :: boolean()}.
-%% A moved() has the processes whose times are attributed to a session from now on
+%% A moved() contains the processes whose times are attributed to a session from now on
 %% (`Was' is false), or were attributed to the session until now (`Was' is true).
 
 %% @doc Returns true if the times of a process's calls are attributed to a session.

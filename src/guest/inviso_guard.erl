@@ -14,9 +14,9 @@
 %% can share the guard, if they send the same version of the code. Any number of
 %% <em>users</em>, which are the processes of inviso that trace, can join the
 %% guard. When no client and no user is left, the guard undoes everything: it
-%% clears patterns that are still set, removes files and directory, and has the
-%% modules deleted and purged, which unloads the NIF. If inviso is installed on
-%% the node, its modules stay.
+%% clears patterns that are still set, removes files and directory, and starts a
+%% process that deletes and purges the modules, which unloads the NIF. If inviso is
+%% installed on the node, its modules stay.
 %%
 %% A user stores in the guard's table what it has set in the VM, and where its
 %% files are. When the user dies, for whatever reason, the guard clears these

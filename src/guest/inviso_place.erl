@@ -83,8 +83,8 @@ absent(#{dir := Dir}) ->
 files() ->
     [{<<"inviso_tracer.so">>, 8#600}, {<<"inviso_spool">>, 8#700}].
 
-%% @doc Writes a file that the client has sent into the place, unless the place
-%% has it already.
+%% @doc Writes a file from the client into the place, unless the place contains the
+%% file already.
 -spec put(place(), binary(), binary()) -> ok | {error, usage | failed, binary()}.
 put(#{dir := Dir} = Place, Name, Bytes) ->
     case {lists:keyfind(Name, 1, files()), lists:member(Name, absent(Place))} of

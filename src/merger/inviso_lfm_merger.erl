@@ -27,7 +27,8 @@
 -type source() :: {command, inviso_lfm_command:stream()}
                 | {reader, pid(), node()}.
 
-%% How long to wait for a reader's answer, in ms. Then the reader is stopped.
+%% How long to wait for a reader's answer, in ms. After this time the reader is
+%% stopped.
 -define(READER_MS, 300000).
 -define(STOP_MS, 1000).
 

@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc An output is the destination of a runtime component's events: a log, or a
-%% sink, a module that handles the events.
+%% @doc An output is the destination of a runtime component's events: a log or a
+%% sink. A sink is a module that handles the events.
 -module(inviso_output).
 
 -export([open/1, takes_events/1, tracer/1, monitor/1, processes/1, receiver/1, flush/2, check/1,

@@ -179,7 +179,7 @@ event(Event, Bytes, #receiver{sink = Sink, state = State} = R) ->
     ok = count(Result, Bytes, R),
     result(Result, R).
 
-count(_, 0, _) -> ok; % counts {drop, N} as reported
+count(_, 0, _) -> ok; % {drop, N}: the tracer counts dropped events
 count({failed, _, _}, _, #receiver{counts = C}) -> counters:add(C, 2, 1);
 count({stop, _}, _, _) -> ok;
 count(_, _, #receiver{counts = C}) -> counters:add(C, 1, 1).

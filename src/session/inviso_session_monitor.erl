@@ -1,6 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc A session's process that is the node's system monitor. It records what the
-%% VM reports: long garbage collections, large heaps and similar events.
+%% @doc A process of a session that is the node's system monitor: it records the
+%% long garbage collections, large heaps and similar events that the VM reports.
 %%
 %% A report becomes an event of the session's tracer, with the same limits, filter
 %% and count of losses as other events. Its time is the time at which this process
@@ -57,8 +57,8 @@ start(Options, {_, Handle}) ->
                {max_heap_size, #{size => ?MAX_HEAP, kill => true,
                                  error_logger => false}}]).
 
-%% @doc Makes the process the system monitor. The session must have set its patterns
-%% and flags before.
+%% @doc Makes the process the system monitor. Must be called after the session has set
+%% its patterns and flags.
 -spec arm(pid() | none) -> ok | {error, refused | failed, binary()}.
 arm(none) ->
     ok;

@@ -362,7 +362,7 @@ most(_Waiting, Todo, _Most) -> length(Todo).
 %% Names that are written again
 
 %% If a log has several files, the oldest files may be deleted, and a user may
-%% read one file alone. So each file has the names.
+%% read one file alone. So each file contains the names.
 %%
 %% The notes of a flight recorder are overwritten, like its events. So the namer
 %% of a flight recorder keeps the names, and writes them again before the
