@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* so little memory that frames are evicted often */
+/* A bound on memory that is so low that frames are evicted often. */
 #define MOST 20000u
 
 static struct inv_paths paths;

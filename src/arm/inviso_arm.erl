@@ -70,7 +70,7 @@
                %% processes and ports whose flags are still to be set; `none': no
                %% flags have been set yet
                walk = none :: none | [pid() | port()],
-               %% the length of `walk' at its beginning
+               %% the length of `walk' before the first of these flags was set
                walked_of = 0 :: non_neg_integer()}).
 
 -opaque plan() :: #plan{}.

@@ -302,18 +302,18 @@ tp(Patterns) -> set(global, all, Patterns).
 -spec tp([node()], [pattern()]) -> result(counts()).
 tp(Nodes, Patterns) -> set(global, Nodes, Patterns).
 
-%% @doc Sets one pattern on all nodes.
+%% @doc Sets one global pattern on all nodes.
 -spec tp(mod(), atom(), ari(), match_spec()) -> result(counts()).
 tp(M, F, A, MS) -> set(global, all, [{M, F, A, MS}]).
 
-%% @doc Sets one pattern. The arguments are `(Nodes, M, F, A, MS)', or `(M, F, A,
-%% MS, Opts)' for all nodes.
+%% @doc Sets one global pattern. The arguments are `(Nodes, M, F, A, MS)', or `(M, F,
+%% A, MS, Opts)' for all nodes.
 -spec tp([node()], mod(), atom(), ari(), match_spec()) -> result(counts());
         (mod(), atom(), ari(), match_spec(), pattern_opts()) ->
           result(counts()).
 tp(Nodes, M, F, A, MS) -> set_5(global, Nodes, M, F, A, MS).
 
-%% @doc Sets one pattern with options, on the nodes `Nodes'.
+%% @doc Sets one global pattern with options, on the nodes `Nodes'.
 -spec tp([node()], mod(), atom(), ari(), match_spec(), pattern_opts()) ->
           result(counts()).
 tp(Nodes, M, F, A, MS, Opts) -> set(global, Nodes, [{M, F, A, MS, Opts}]).
@@ -326,18 +326,18 @@ tpl(Patterns) -> set(local, all, Patterns).
 -spec tpl([node()], [pattern()]) -> result(counts()).
 tpl(Nodes, Patterns) -> set(local, Nodes, Patterns).
 
-%% @doc Sets one pattern on all nodes.
+%% @doc Sets one local pattern on all nodes.
 -spec tpl(mod(), atom(), ari(), match_spec()) -> result(counts()).
 tpl(M, F, A, MS) -> set(local, all, [{M, F, A, MS}]).
 
-%% @doc Sets one pattern. The arguments are `(Nodes, M, F, A, MS)', or `(M, F, A,
-%% MS, Opts)' for all nodes.
+%% @doc Sets one local pattern. The arguments are `(Nodes, M, F, A, MS)', or `(M, F,
+%% A, MS, Opts)' for all nodes.
 -spec tpl([node()], mod(), atom(), ari(), match_spec()) -> result(counts());
          (mod(), atom(), ari(), match_spec(), pattern_opts()) ->
           result(counts()).
 tpl(Nodes, M, F, A, MS) -> set_5(local, Nodes, M, F, A, MS).
 
-%% @doc Sets one pattern with options, on the nodes `Nodes'.
+%% @doc Sets one local pattern with options, on the nodes `Nodes'.
 -spec tpl([node()], mod(), atom(), ari(), match_spec(), pattern_opts()) ->
           result(counts()).
 tpl(Nodes, M, F, A, MS, Opts) -> set(local, Nodes, [{M, F, A, MS, Opts}]).

@@ -136,7 +136,7 @@ within(Dir, Used, Limit, Cache) ->
             Stat = fields([Dir | "/memory.stat"]),
             Busy = binary_to_integer(Now) - maps:get(Cache, Stat, 0),
             max(0, min(100, 100 * Busy div binary_to_integer(Max)));
-        false -> % "max"
+        false -> % "max": no limit
             unknown
     end.
 
