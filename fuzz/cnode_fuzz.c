@@ -3,7 +3,7 @@
  * Packs the input as messages that a C node receives from another node. One
  * packet has several messages.
  *
- *	byte 0    how many bytes of the rest each message has; 0: 256
+ *	byte 0    the size of each message in bytes; 0 means 256
  *	the rest  messages in the external term format
  *
  * The target checks that the packet can be read: its dictionary is valid, each

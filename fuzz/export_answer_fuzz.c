@@ -2,7 +2,8 @@
 /*
  * Reads the input as the answer of an OTLP collector.
  *
- *	byte 0    bit 0: the collector accepted the spans; 1: the body is JSON
+ *	byte 0    bit 0: the collector accepted the spans
+ *	          bit 1: the body is JSON
  *	the rest  the body
  *
  * The target checks that the collector's text can be shown on a terminal and

@@ -2,10 +2,9 @@
 /*
  * Reads the input as a log of one file.
  *
- *	byte 0    the sum of
- *	          1: the checksums are corrected first
- *	          2: the log is in a file, not in memory
- *	          4: only a range of time is read
+ *	byte 0    bit 0: the checksums are corrected first
+ *	          bit 1: the log is in a file, not in memory
+ *	          bit 2: only a range of time is read
  *	the rest  the log
  *
  * The target checks that each stream returns its items in the order of time,

@@ -2,7 +2,7 @@
 /*
  * Reads the input as a live log, which arrives in pieces.
  *
- *	byte 0    1: the checksums are corrected first
+ *	byte 0    bit 0: the checksums are corrected first
  *	byte 1    sets the size of the pieces; 0: the whole file at once
  *	byte 2    sets the growth of the watermarks; 0: no watermarks
  *	the rest  the file

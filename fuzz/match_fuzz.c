@@ -2,9 +2,10 @@
 /*
  * Runs arbitrary match specs on arbitrary arguments.
  *
- *	byte 0    bits 0-1: the kind of the rest; 2-4: the release minus 25;
- *	          5-6: the event; 7: set if the spec gets values that only a
- *	          node knows
+ *	byte 0    bits 0, 1: the kind of the rest
+ *	          bits 2 to 4: the release minus 25
+ *	          bits 5, 6: the event
+ *	          bit 7: the spec gets values that only a node knows
  *	the rest  of kind 0: a spec and arguments, as external terms
  *	          of kind 1: a spec, a zero byte, arguments, as text
  *	          of kind 2: instructions of four bytes, for the verifier

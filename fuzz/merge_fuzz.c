@@ -3,10 +3,12 @@
  * Merges several inputs in causal order, with corrected clocks, and prints
  * them.
  *
- *	byte 0    bit 0: the checksums of logs are corrected first;
- *	          1, 2: the format
- *	          3, 4, 5: show only slow calls; only failed calls; only calls
- *	          that rules of SPECs select
+ *	byte 0    bit 0: the checksums of logs are corrected first
+ *	          bits 1, 2: the format
+ *	          bit 3: only slow calls are shown
+ *	          bit 4: only failed calls are shown
+ *	          bit 5: only calls that rules of SPECs select are shown
+ *	          bits 6, 7: the options of the format
  *	the rest  files, each a u16 length (little-endian) and bytes; the last
  *	          file has the remaining bytes
  *

@@ -2,14 +2,15 @@
 /*
  * Writes one input as a report.
  *
- *	byte 0    bit 0: the checksums of the log are corrected first;
- *	          1, 2: text, JSON or a page
- *	          3: each ended call is shown as a whole
+ *	byte 0    bit 0: the checksums of the log are corrected first
+ *	          bits 1, 2: text, JSON, a page, or text with narrow lines
+ *	          bit 3: each ended call is shown as a whole
  *	the rest  the file
  *
- * The target checks that the report is UTF-8 without control characters except line
- * ends and the page's tabs. The brackets of JSON must be balanced. No text of the log
- * may end a script of the page: each script has one beginning and one end.
+ * The target checks that the report is UTF-8 without control characters except
+ * line ends and the page's tabs. The brackets of JSON must be balanced. No text
+ * of the log may end a script of the page: each script has one beginning and
+ * one end.
  */
 #include "report/report.h"
 #include "sink_run.h"

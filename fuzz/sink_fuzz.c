@@ -2,9 +2,9 @@
 /*
  * Writes one input in any format that c_src/sink implements.
  *
- *	byte 0    bit 0: the checksums of the log are corrected first;
- *	          1, 2, 4, 5: the format
- *	          3: each ended call is shown as a whole
+ *	byte 0    bit 0: the checksums of the log are corrected first
+ *	          bits 1, 2, 4, 5: the format
+ *	          bit 3: each ended call is shown as a whole
  *	the rest  the file
  *
  * The target checks that a protocol buffer consists of whole fields of the

@@ -3,14 +3,15 @@
  * Shows requests of sequential traces in all views. Some of the events would be
  * impossible in a VM.
  *
- *	byte 0    bits 0 to 2: the view; 4: as JSON; 5: narrow lines;
- *	          6, 7: the bounds of the memory
+ *	byte 0    bits 0 to 2: the view; bit 4: as JSON; bit 5: narrow lines;
+ *	          bits 6, 7: the bounds of the memory
  *	the rest  events of OP_SIZE bytes each:
- *	          0   bits 0, 1: send, receive, print, something else;
- *	              2: the label; 3: a filter removes it; 4 to 6: the message
- *	          1   bits 0 to 3: the sender; 4 to 7: the receiver
- *	          2   Prev
- *	          3   Cur
+ *	          byte 0  bits 0, 1: send, receive, print, something else;
+ *	                  bit 2: the label; bit 3: a filter removes the event;
+ *	                  bits 4 to 6: the message
+ *	          byte 1  bits 0 to 3: the sender; bits 4 to 7: the receiver
+ *	          byte 2  Prev, a serial
+ *	          byte 3  Cur, a serial
  *
  * The target checks that a cause is an earlier event of the same request, that
  * the certain cause of a received message is the event that sent it, and that

@@ -2,15 +2,16 @@
 /*
  * Writes one input as a SQLite database, or as Parquet files.
  *
- *	byte 0    bit 0: the checksums of the log are corrected first;
- *	          1: Parquet
- *	          2: Parquet has files for each node; 4: for each hour
- *	          3: each ended call is shown as a whole
+ *	byte 0    bit 0: the checksums of the log are corrected first
+ *	          bit 1: Parquet, not SQLite
+ *	          bit 2: Parquet has separate files for each node
+ *	          bit 3: each ended call is shown as a whole
+ *	          bit 4: Parquet has separate files for each hour
  *	the rest  the file
  *
- * The target checks that the database is not corrupt, that it has a row for each
- * recorded event, that its losses are those of the summary, and that its views can be
- * read. Parquet files must begin and end as the format says.
+ * The target checks that the database is not corrupt, that it has a row for
+ * each recorded event, that its losses are those of the summary, and that its
+ * views can be read. Parquet files must begin and end as the format says.
  */
 #include <ftw.h>
 #include <sqlite3.h>
@@ -57,9 +58,9 @@ static int64_t number(sqlite3 *db, const char *sql)
 	return n;
 }
 
-/* Reads all rows of a view, which may contain sums. In a hostile log, numbers can
- * be so large that SQLite cannot add them. Then SQLite returns an error, which is
- * accepted. */
+/* Reads all rows of a view, which may contain sums. In a hostile log, numbers
+ * can be so large that SQLite cannot add them. Then SQLite returns an error,
+ * which is accepted. */
 static int read_view(void *db, int n, char **values, char **names)
 {
 	(void)n;
