@@ -747,21 +747,13 @@ static int copy_scalar(struct inv_redact_copy *x, enum inv_redact_how how)
 }
 
 /* Returns true if the next term, a part of the result of a match spec, is a
- * value that was redacted in the event's other terms. If x->hidden does not
- * have all redacted values of the event, returns true for all binaries,
- * strings, floats and maps. */
+ * value that was redacted in the event's other terms. */
 static bool is_again(const struct inv_redact_copy *x)
 {
 	const uint8_t *next = after(x, x->p);
-	struct inv_token tok;
 
 	if (!next)
 		return false;
-	if (x->n_hidden > HIDDEN)
-		return !look(x, x->p, &tok) &&
-		       (tok.kind == INV_TOK_BINARY ||
-			tok.kind == INV_TOK_FLOAT || tok.kind == INV_TOK_MAP ||
-			tok.kind == INV_TOK_STRING);
 	for (unsigned i = 0; i < x->n_hidden; i++)
 		if (x->hidden[i].len == (size_t)(next - x->p) &&
 		    !memcmp(x->hidden[i].p, x->p, x->hidden[i].len))
@@ -800,6 +792,10 @@ int inv_redact_result(struct inv_redact_copy *x)
 {
 	int rc;
 
+	/* x->hidden does not have all redacted values, so each part of the
+	 * result could be one of them. */
+	if (x->n_hidden > HIDDEN)
+		return inv_redact_term(x, INV_REDACT_SHAPE);
 	x->in_result = x->n_hidden > 0;
 	rc = inv_redact_term(x, INV_REDACT_BY_RULES);
 	x->in_result = false;

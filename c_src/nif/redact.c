@@ -110,22 +110,16 @@ bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term)
  * If the result of a match spec contains the value of a variable, the VM does
  * not copy the value. So the term has the same word in the result as in the
  * event. If the result contains only a part of a redacted value, this function
- * does not find the part. If more values were redacted than the encoder
- * remembers, returns true for each binary, float and map.
+ * does not find the part.
  */
 bool inv_redact_was_marked(const struct inv_encoder *e, ERL_NIF_TERM term)
 {
-	ErlNifTermType type = enif_term_type(e->env, term);
-	uint32_t i;
+	bool is_bytes =
+		enif_term_type(e->env, term) == ERL_NIF_TERM_TYPE_BITSTRING;
 
-	if (e->n_marked > INV_ENCODE_MARKED)
-		return (type == ERL_NIF_TERM_TYPE_BITSTRING ||
-			type == ERL_NIF_TERM_TYPE_FLOAT ||
-			type == ERL_NIF_TERM_TYPE_MAP);
-	for (i = 0; i < e->n_marked; i++)
+	for (uint32_t i = 0; i < e->n_marked; i++)
 		if (e->marked[i] == term ||
-		    (type == ERL_NIF_TERM_TYPE_BITSTRING &&
-		     enif_is_identical(e->marked[i], term)))
+		    (is_bytes && enif_is_identical(e->marked[i], term)))
 			return true;
 	return false;
 }
