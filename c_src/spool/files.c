@@ -126,6 +126,7 @@ int inv_files_create(const struct inv_files *fs, uint32_t number,
 {
 	char name[INV_FILE_NAME_LEN];
 	int fd, sys, tries;
+	int r;
 
 	inv_files_name(fs, number, name);
 	for (tries = 0;; tries++) {
@@ -136,9 +137,11 @@ int inv_files_create(const struct inv_files *fs, uint32_t number,
 			break;
 		sys = errno;
 		if (sys != EEXIST || tries > 0 ||
-		    !is_leftover(fs, name, leftover) ||
-		    remove_name(name, err) < 0)
+		    !is_leftover(fs, name, leftover))
 			return inv_err_sys(err, sys, "create %s", name);
+		r = remove_name(name, err);
+		if (r < 0)
+			return r;
 	}
 	if (lock(fd, name, 0, err) < 0) { /* another program has locked the
 					     file */

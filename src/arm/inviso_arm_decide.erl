@@ -19,7 +19,8 @@
 
 %% The rule that the command has set for all functions: the shortest time of a call
 %% that is recorded, and whether only calls that failed are recorded. `ReturnsSpec'
-%% is a match spec for return values that count as failures.
+%% is a match spec for return values that count as failures; the functions below do
+%% not use it.
 -type all() :: {inviso_spec:rule(), ReturnsSpec :: binary() | none}.
 %% A module, its functions to which a rule applies (`whole': all functions), and the
 %% rule.

@@ -216,7 +216,7 @@ sample(Now, Passed, S0) ->
     S4 = left_out(lists:sum([length(L) || L <- All]) - length(List), S3),
     asked(List, Now, Passed, S4#sampler{active = active(Running, Now, Active)}).
 
-%% Counts processes that were found running or ready, but are not asked in this tick.
+%% Counts processes that were found, but are not asked in this tick.
 left_out(N, #sampler{found = Found} = S) ->
     S#sampler{found = Found + N}.
 

@@ -12,7 +12,7 @@ static void every_shape_losing(struct build *b, uint64_t after_limit)
 	build_head(b, "a@h", 1, 0);
 	build_anchor(b, 0, -1000, EPOCH + 1000);
 	build_begin(b, 0, 1000);
-	/* call m:f(1,b) with the result of {message,_} */
+	/* call m:f(1,f) with the result of {message,_} */
 	RECORD(b, 1000, INV_TAG_CALL, INV_EV_MS_RESULT | TS(INV_TS_TIMESTAMP),
 	       PID, 0x83, M, F, INV_T_LIST, 1, F, INV_T_END, M);
 	/* return_from m:f/2 -> "x\"" */
