@@ -52,12 +52,11 @@ CT_STAMP := $(BUILD)/ct.stamp
 CT_BEAMS := $(patsubst test/ct/%.erl,$(CT_DIR)/%.beam,$(CT_SOURCES))
 CT_DATA := $(patsubst test/ct/%,$(CT_DIR)/%,$(wildcard test/ct/*_SUITE_data))
 
-# Without the optimizations of the compiler, compiling takes half the time.
 $(CT_BEAMS): $(CT_STAMP) ;
 $(CT_STAMP): $(CT_SOURCES) $(wildcard include/*.hrl test/ct/*.hrl) $(call missing,$(CT_BEAMS))
 	@mkdir -p $(CT_DIR)
 	$(call say,ERLC,$(CT_DIR))
-	$(Q)$(ERLC) +debug_info +nowarn_export_all +no_ssa_opt -I include -I test/ct -pa $(EBIN) -o $(CT_DIR) $(call outdated,$?,$(CT_SOURCES),$(CT_BEAMS))
+	$(Q)$(ERLC) +debug_info +nowarn_export_all -I include -I test/ct -pa $(EBIN) -o $(CT_DIR) $(call outdated,$?,$(CT_SOURCES),$(CT_BEAMS))
 	@touch $@
 $(CT_DIR)/%_SUITE_data: test/ct/%_SUITE_data
 	@mkdir -p $(@D)

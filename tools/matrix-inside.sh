@@ -46,7 +46,7 @@ in_chroot sh -c 'cd /srv/inviso && tools/erlc25 -o build/test-logs/ebin \
 # The tests are compiled in the chroot, because they match on binaries, for which
 # OTP 25 and 29 have no common instruction. All other files are copies of the
 # tree's.
-in_chroot sh -c 'cd /srv/inviso && erlc +no_ssa_opt -I include -I test/ct -pa ebin \
+in_chroot sh -c 'cd /srv/inviso && erlc -I include -I test/ct -pa ebin \
 	-o build/release/ct test/ct/*.erl' >"$results/erlc-ct.log" 2>&1 || :
 
 in_chroot escript /srv/inviso/tools/load-beams.escript /srv/inviso/ebin \
