@@ -79,8 +79,8 @@ in_process(Fun) ->
     {_, Ref} = spawn_monitor(Fun),
     receive {'DOWN', Ref, process, _, _} -> ok end.
 
-%% @doc Makes a new process the system monitor of the node, as another tool would. Returns the
-%% process, and the system monitor's settings.
+%% @doc Starts a process that becomes the system monitor of the node, like that of another tool.
+%% Returns the process, and the settings of the system monitor.
 holds() ->
     Self = self(),
     Pid = spawn(fun() ->
