@@ -67,9 +67,9 @@ enum inv_term_code {
 	INV_T_LIST = 0xc6,	   /* elements, then END, TAIL term, or CUT */
 	INV_T_TAIL = 0xc7,	   /* ends an improper list: its tail follows */
 	INV_T_CUT = 0xc8,	   /* kind u8, n varint: ends a container */
-	INV_T_MAP = 0xc9,	 /* n varint, then key and value of n pairs */
-	INV_T_BINARY = 0xca,	 /* n varint, n bytes */
-	INV_T_BITS = 0xcb,	 /* bits varint, bytes; in the last byte the
+	INV_T_MAP = 0xc9,	   /* n varint, then key and value of n pairs */
+	INV_T_BINARY = 0xca,	   /* n varint, n bytes */
+	INV_T_BITS = 0xcb,	   /* bits varint, bytes; in the last byte the
 				    most significant bits are used */
 	INV_T_BINARY_CUT = 0xcc, /* bits varint (of the whole binary), n varint,
 				    the first n bytes */

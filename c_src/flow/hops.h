@@ -66,7 +66,7 @@ struct inv_hop {
 				removed, because no filter selects them */
 	int64_t critical_ns; /* only in a root: duration of the critical path */
 	uint32_t parent;     /* INV_HOP_NONE: the hop is a root */
-	uint32_t first; /* the first child; INV_HOP_NONE: the hop has no
+	uint32_t first;	     /* the first child; INV_HOP_NONE: the hop has no
 			 * children. Children are in the order in which they
 			 * were sent or printed */
 	uint32_t last;

@@ -114,8 +114,8 @@ bool inv_redact_mark(struct inv_encoder *e, ERL_NIF_TERM term)
  */
 bool inv_redact_was_marked(const struct inv_encoder *e, ERL_NIF_TERM term)
 {
-	bool is_bytes =
-		enif_term_type(e->env, term) == ERL_NIF_TERM_TYPE_BITSTRING;
+	bool is_bytes = enif_term_type(e->env, term) ==
+			ERL_NIF_TERM_TYPE_BITSTRING;
 
 	for (uint32_t i = 0; i < e->n_marked; i++)
 		if (e->marked[i] == term ||
