@@ -793,9 +793,9 @@ int inv_redact_result(struct inv_redact_copy *x)
 	int rc;
 
 	/* x->hidden does not have all redacted values, so each part of the
-	 * result could be one of them. */
+	 * result could be one of them, also a tag or a pid. */
 	if (x->n_hidden > HIDDEN)
-		return inv_redact_term(x, INV_REDACT_SHAPE);
+		return hide(x);
 	x->in_result = x->n_hidden > 0;
 	rc = inv_redact_term(x, INV_REDACT_BY_RULES);
 	x->in_result = false;

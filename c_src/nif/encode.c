@@ -590,9 +590,9 @@ bool inv_encode_result(struct inv_encoder *e, ERL_NIF_TERM value)
 
 	begin_term(e);
 	/* The encoder does not remember all redacted values, so each part of
-	 * the result could be one of them. */
+	 * the result could be one of them, also a tag or a pid. */
 	if (inv_unlikely(e->n_marked > INV_ENCODE_MARKED))
-		return inv_redact_shape(e, value, 0);
+		return inv_redact_mark(e, value);
 	e->in_result = e->n_marked > 0;
 	ok = inv_redact_is_again(e, value) ? inv_redact_mark(e, value) :
 					     put_whole(e, value, 0);
