@@ -236,8 +236,7 @@ static int arity(struct reader *r)
 	from = r->c.text.p;
 	/* The translation from Elixir's notation writes `any' as Vany. */
 	if (inv_text_take(&r->c.text, "any") ||
-	    inv_text_take(&r->c.text, "V"
-				      "any"))
+	    inv_text_take(&r->c.text, "Vany"))
 		return 0;
 	t = inv_text_term(&r->c.text);
 	if (r->c.text.rc || inv_word_is(t, "_"))
