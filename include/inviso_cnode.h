@@ -180,8 +180,8 @@ int inviso_cnode_set_token(struct inviso_cnode *c, const erlang_trace *token);
  * inviso_cnode_print_label is seq_trace:print/2: it records only if the token
  * has this label. Both functions return 1 if the term was recorded, and -1 on
  * failure. They return 0 if nothing is to be recorded: the handle is NULL or
- * has no token, the token does not have the flag print, or its label is another
- * one.
+ * has no token, or the token does not have the flag print or, for
+ * inviso_cnode_print_label, has another label.
  */
 int inviso_cnode_print(struct inviso_cnode *c, const char *buf, int len);
 int inviso_cnode_print_label(struct inviso_cnode *c, long label,

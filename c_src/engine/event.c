@@ -85,10 +85,10 @@ static bool wanted_event(const struct inv_engine_tag *tag, ERL_NIF_TERM id)
 	uint32_t sessions = sessions_for(p, tag, id);
 
 	if (sessions != 0 && tag->kind == INV_KIND_CALL) {
-		/* A session whose tracer does not let the call begin a request
-		 * does not get the call. If no other session wants the call,
-		 * the result is `discard': the VM then does not run the match
-		 * spec, which would set a token. */
+		/* If a session's tracer does not let the call begin a request,
+		 * the session does not count here. If no other session wants
+		 * the call, the result is `discard': the VM then does not run
+		 * the match spec, which would set a token. */
 		if (sessions & inv_sessions_starting())
 			sessions &= ~inv_held_starts(sessions, id);
 		return sessions != 0 && !is_held(id, sessions);

@@ -110,7 +110,8 @@ static bool is_refusal(const char *text)
 	       !has(text, "alert bad record mac");
 }
 
-/* Fills in *f if the collector has ended the TLS connection with an alert. */
+/* Fills in *f for a TLS connection that the collector has refused or ended with
+ * an alert. */
 static void judge_alert(const struct inv_target *t, const char *text,
 			struct failure *f)
 {
@@ -123,7 +124,7 @@ static void judge_alert(const struct inv_target *t, const char *text,
 					 "certificate: --cert FILE");
 }
 
-/* Fills in *f if the TLS handshake failed. An error of OpenSSL itself is
+/* Fills in *f for a TLS handshake that failed. An error of OpenSSL itself is
  * permanent. An error of the connection, or an alert, can be temporary. */
 static void judge_handshake(const char *text, struct failure *f)
 {

@@ -41,8 +41,8 @@ static int show(struct inv_target *t)
 	return t->shown ? 0 : INV_ENOMEM;
 }
 
-/* Sets t->url. If `append' is true, `url' is the base URL of the collector, and
- * the path /v1/traces is appended to it. */
+/* Sets t->url and t->shown. If `append' is true, `url' is the base URL of the
+ * collector: appends /v1/traces, unless the URL ends with it. */
 static int set_url(struct inv_target *t, const char *url, bool append,
 		   struct inv_err *err)
 {

@@ -24,8 +24,8 @@ struct inv_clock {
 	 * anchor, or if it has not arrived yet. */
 	bool (*next_anchor)(void *arg, struct inv_anchor *anchor);
 	void *arg;  /* borrowed */
-	bool known; /* `now' is valid */
-	bool more;  /* `next' is valid */
+	bool known; /* `now' is an anchor of the log, not a guess */
+	bool more;  /* `next' is an anchor of the log */
 	struct inv_anchor now;
 	struct inv_anchor next;
 	/* The next fields convert times from now.mono (inclusive) to `until'

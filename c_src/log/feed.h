@@ -53,7 +53,7 @@ struct inv_feed {
 			     were returned */
 	bool lazy; /* set by the caller: true if the caller calls ops->load
 		      before it uses an item */
-	/* The log's end is missing, and perhaps its last events, too. */
+	/* True: the log's end is missing, and perhaps its last events, too. */
 	bool unended;
 	/* True: it is known before the first event is read that events are
 	 * missing. False: this is not known; events may be missing

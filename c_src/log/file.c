@@ -81,8 +81,9 @@ static void give_back(struct inv_log_file *f)
 
 /* --- the survey ----------------------------------------------------------- */
 
-/* The maximum number of decompressed bytes of TOTALS packets, for all streams
- * together. To decompress this many bytes takes a few seconds. */
+/* Each stream decompresses the file's TOTALS packets. This is the maximum
+ * number of decompressed bytes, for all streams together. To decompress this
+ * many bytes takes a few seconds. */
 #define PACKED_TOTALS_MAX (UINT64_C(1) << 36)
 
 /* Raises f->n_streams, if necessary, so that it includes all streams in a

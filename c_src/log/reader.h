@@ -109,9 +109,9 @@ void inv_reader_limit(struct inv_reader *r, const struct inv_range *range);
  */
 void inv_reader_guess_clock(struct inv_reader *r);
 
-/* Adds to r->losses the losses that belong to no stream: events of threads that
- * had no ring. One entry of a TOTALS packet counts them; if `t' is another
- * entry, does nothing. */
+/* Adds to r->losses the losses that belong to no stream and were not added yet:
+ * events of threads that had no ring. One entry of a TOTALS packet counts them;
+ * if `t' is another entry, does nothing. */
 void inv_reader_count_common(struct inv_reader *r,
 			     const struct inv_log_totals *t);
 

@@ -51,7 +51,7 @@ static int open_file(const char *path)
 	return fd;
 }
 
-/* *s owns fd from now on, also on failure. */
+/* Takes ownership of fd. After a failure, the caller closes *s, not fd. */
 static int use_file(struct inv_source *s, int fd, const char *path,
 		    struct inv_err *err)
 {

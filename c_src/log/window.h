@@ -67,8 +67,9 @@ static inline void inv_window_copy(const struct inv_window *w, uint64_t off,
 
 /*
  * Returns the bytes from off to the end of the window. First moves the window
- * if necessary. Sets *n to the number of these bytes: at least 4096, or all
- * that are left if the source ends earlier. Never returns NULL.
+ * if necessary. Sets *n to the number of these bytes: at least 4096, or fewer
+ * if the source ends earlier; 0 only at the end of the source. Never returns
+ * NULL.
  */
 const uint8_t *inv_window_rest(struct inv_window *w, uint64_t off, size_t *n);
 

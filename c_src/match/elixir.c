@@ -36,7 +36,8 @@ struct elixir {
 	} open[NESTED];
 	size_t depth;
 	bool when; /* a guard has begun: `when' was written */
-	char last; /* the last written character that is not a space */
+	char last; /* the last character that was written; spaces copied from
+		    * the original text do not count */
 };
 
 /* --- output --------------------------------------------------------------- */

@@ -48,7 +48,7 @@
 #define INV_REDACT_RULES 524288 /* the most bytes of the rules' text */
 #define INV_REDACT_TEXT 32768	/* the most bytes of names in all rules */
 #define INV_REDACT_KEYS 512	/* the most keys */
-#define INV_REDACT_OTHERS 64	/* the most functions that have a rule */
+#define INV_REDACT_OTHERS 64	/* the most rules for functions */
 #define INV_REDACT_RECORDS 1024 /* the most rules for arities of records */
 #define INV_REDACT_KEY_MAX \
 	255 /* the most bytes of a key; no rule matches

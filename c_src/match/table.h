@@ -193,8 +193,9 @@ enum inv_match_quirk {
 unsigned inv_match_quirks(unsigned otp);
 
 /*
- * These functions return the id of the function or action with this name, or -1
- * if the release has none with this name.
+ * inv_match_fn_find returns the id of the function with this name and arity,
+ * inv_match_act_find the id of the action with this name. They return -1 if the
+ * release has none.
  */
 int inv_match_fn_find(const void *name, size_t len, size_t arity, unsigned otp);
 int inv_match_act_find(const void *name, size_t len, unsigned otp);

@@ -149,17 +149,17 @@ static void put_byte(struct inv_buf *b, uint8_t c)
 		inv_buf_printf(b, "%%%02X", c);
 }
 
-/* Returns true if readers would take the name for NULL. The caller writes the
- * name's first byte as %XX; readers then take the name for a name. */
+/* Returns true if readers would take the name for NULL, unless the name's first
+ * byte is written as %XX. */
 static bool is_null(const uint8_t *name, size_t len)
 {
 	return (len == strlen(UNKNOWN) && !memcmp(name, UNKNOWN, len)) ||
 	       (len == 4 && !strncasecmp((const char *)name, "null", 4));
 }
 
-/* Writes the name of a directory. If the name is too long, writes its beginning
- * and a hash of the whole name. The cut is never inside a character, because
- * readers decode the name. */
+/* Writes the name, encoded, as the value in a directory's name. If it is too
+ * long, writes its beginning and a hash of the whole name. The cut is never
+ * inside a character, because readers decode the name. */
 static void put_name(struct inv_buf *b, const uint8_t *name, size_t len)
 {
 	const uint8_t *p = name, *end = name + len;

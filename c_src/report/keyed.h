@@ -9,9 +9,9 @@
 
 /*
  * Rows that are found by a key, and whose values are added up: functions, kinds
- * of processes, mailboxes. Memory is bounded: if there are `most' rows, the
- * half of them with the lowest v[0] is added to `others'. If the key of such a
- * row occurs again, it gets a new row.
+ * of processes, mailboxes. Memory is bounded: if a new key comes when there are
+ * `most' rows, the half of them with the lowest v[0] is added to `others'. If
+ * the key of such a row occurs again, it gets a new row.
  */
 #define INV_KEYED_PARTS 4
 #define INV_KEYED_VALUES 9

@@ -9,10 +9,10 @@
 #include "base/clock.h"
 
 /*
- * The keeper takes an anchor each second. To keep the log small, an anchor is
- * written only in three cases: the differences between the clocks have changed
- * since the last written anchor, the last written anchor is more than QUIET_NS
- * old, or events need the newest anchor.
+ * The keeper takes an anchor each second. To keep the log small, the spooler
+ * writes an anchor only in four cases: the differences between the clocks have
+ * changed since the last written anchor, the last written anchor is more than
+ * QUIET_NS old, events need the newest anchor, or a new file begins.
  */
 #define SAME_NS 1000000
 #define QUIET_NS 60000000000u

@@ -71,7 +71,8 @@ int inv_query_open(sqlite3 **db, const char *path, struct inv_err *err)
  * Refuses statements that reach other files, or change settings. inv_query_run
  * refuses statements that change the database. This function cannot do that,
  * because it would also refuse functions that only read, such as
- * pragma_table_info: SQLite reports the creation of a table for them.
+ * pragma_table_info: SQLite declares a table for them, and reports this as a
+ * change of sqlite_master.
  */
 static int authorize(void *arg, int action, const char *a, const char *b,
 		     const char *c, const char *d)

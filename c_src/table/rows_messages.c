@@ -5,7 +5,8 @@
  * If a message belongs to a sequential trace, the cause of its receive event
  * is its send event. For other messages the VM does not say which send event
  * belongs to a receive event. Such a receive event is combined with the oldest
- * send event that has the same receiver and the same text.
+ * send event that has the same receiver and the same text, and is not combined
+ * yet.
  */
 #include <stdlib.h>
 #include <string.h>

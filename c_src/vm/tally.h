@@ -141,9 +141,9 @@ struct inv_tally_row {
  * since the sum was last returned. The row of `others' follows, under the same
  * condition. The last row is always that of `total'.
  *
- * Looks at no more than *cells cells, and decreases *cells by the number of
- * cells that it has skipped. Returns false if there is no further row (then *at
- * is UINT64_MAX), or if *cells is 0.
+ * Looks at no more than *cells cells. Decreases *cells by 1 for each cell that
+ * gives no row, and for each part whose thread has counted nothing. Returns
+ * false if there is no further row (then *at is UINT64_MAX), or if *cells is 0.
  */
 bool inv_tally_next(struct inv_tally *t, uint64_t *at, bool all,
 		    uint32_t *cells, struct inv_tally_row *row);
