@@ -372,7 +372,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		inv_tls_args_check(&s->nodes.tls, state);
 		if (s->nodes.all || s->nodes.has_at || s->nodes.n_dns ||
 		    inv_tls_args_given(&s->nodes.tls))
-			inv_node_opts_check(&s->nodes, state);
+			inv_node_opts_check_given(&s->nodes, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

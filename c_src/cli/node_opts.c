@@ -271,12 +271,9 @@ static void take_release(struct inv_node_opts *o, struct argp_state *state)
 	o->from_release = true;
 }
 
-void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state)
+static void check(struct inv_node_opts *o, struct argp_state *state,
+		  const char *also)
 {
-	if (!inv_node_opts_given(o))
-		take_env(o, state);
-	if (!inv_node_opts_given(o))
-		take_release(o, state);
 	if (o->has_at)
 		check_at(o, state);
 	if (o->n_dns)
@@ -289,6 +286,20 @@ void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state)
 		argp_error(state, "-n all: name one of the nodes as well: "
 				  "-n NODE -n all");
 	else
-		argp_error(state, "no node is given: use -n NODE, or set "
-				  "INVISO_NODE");
+		argp_error(state, "no node is given: use -n NODE%s", also);
+}
+
+void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state)
+{
+	if (!inv_node_opts_given(o))
+		take_env(o, state);
+	if (!inv_node_opts_given(o))
+		take_release(o, state);
+	check(o, state, ", or set INVISO_NODE");
+}
+
+void inv_node_opts_check_given(struct inv_node_opts *o,
+			       struct argp_state *state)
+{
+	check(o, state, "");
 }

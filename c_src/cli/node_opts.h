@@ -56,4 +56,8 @@ bool inv_node_opts_given(const struct inv_node_opts *o);
  */
 void inv_node_opts_check(struct inv_node_opts *o, struct argp_state *state);
 
+/* Checks the same, but takes no nodes of the environment. */
+void inv_node_opts_check_given(struct inv_node_opts *o,
+			       struct argp_state *state);
+
 #endif

@@ -42,6 +42,9 @@ for command in trace record status stop fetch; do
 	ok "$command names itself in errors" refuses "inviso $command: " $command -n a@b@c
 	ok "$command of all, but which?" refuses 'name one of the nodes' \
 		$command -n all
+	[ $command != status ] ||
+		RELEASE_NODE=a@h INVISO_NODE=a@h ok 'status takes no nodes of the environment' \
+			refuses 'name one of the nodes' $command -n all
 	ok "$command of a node that is none" refuses '-n a@b@c: ' $command -n a@b@c
 	ok "$command with a wrong time" refuses '--timeout x: not a time' \
 		$command -n a@h --timeout x
