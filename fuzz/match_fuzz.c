@@ -5,7 +5,7 @@
  *	byte 0    bits 0, 1: the kind of the rest
  *	          bits 2 to 4: the release minus 25
  *	          bits 5, 6: the event
- *	          bit 7: the spec gets values that only a node knows
+ *	          bit 7: the process is `idle' (match/run.h)
  *	the rest  of kind 0: a spec and arguments, as external terms
  *	          of kind 1: a spec, a zero byte, arguments, as text
  *	          of kind 2: instructions of four bytes, for the verifier

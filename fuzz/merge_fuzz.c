@@ -7,7 +7,7 @@
  *	          bits 1, 2: the format
  *	          bit 3: only slow calls are shown
  *	          bit 4: only failed calls are shown
- *	          bit 5: only calls that rules of SPECs select are shown
+ *	          bit 5: the rules of two SPECs apply to their functions
  *	          bits 6, 7: the options of the format
  *	the rest  files, each a u16 length (little-endian) and bytes; the last
  *	          file has the remaining bytes

@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% A RabbitMQ broker and its load, each in a separate node. The script
-%% bench/real/run chooses their ports and directories.
+%% bench/real/run chooses the directories, and the ports of the broker, which are in
+%% the environment.
 -module(inviso_bench_broker).
 -export([start/2, call/4, taken/1, pause/1, resume/1, growth/2, resident/1]).
 

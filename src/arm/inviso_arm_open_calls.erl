@@ -34,9 +34,9 @@ bind({inviso_tracer, Handle}, Limit, T) ->
             {[], T}
     end.
 
-%% @doc If a process has reached the bound, finds the function to which most of the
-%% process's open calls belong. Sets the pattern of this function again, so that the
-%% VM no longer reports the ends of its calls. Returns notes for the user; `Calls'
+%% @doc If a process has reached the bound, the tracer names the function of which the
+%% process has the most open calls. Sets the pattern of this function again, so that
+%% the VM no longer reports the ends of its calls. Returns notes for the user; `Calls'
 %% says what the tracer does with calls. If the engine does not answer, the next call
 %% tries again.
 -spec look(inviso_tracer:tracer(), recorded | timed | counted,

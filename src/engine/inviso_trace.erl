@@ -30,7 +30,7 @@
 %% `return_to' after recursion through functions that are not traced. `{set_tcw, _}'
 %% changes the one trace control word of the VM. If a match spec or a link sets a
 %% session's flag `call' on a process that another session has traced, the session's
-%% `call_time' may contain earlier calls of this process.
+%% `call_time' and `call_memory' may contain earlier calls of this process.
 %%
 %% The engine has two more limits. If a process with `set_on_link' links to another
 %% process, the session misses what the linked process does before it has flags in

@@ -27,8 +27,8 @@
 -type source() :: {command, inviso_lfm_command:stream()}
                 | {reader, pid(), node()}.
 
-%% How long to wait for a reader's answer, in ms. After this time the reader is
-%% stopped.
+%% How long to wait for a reader's answer, in ms. After this time merge/3 stops all
+%% readers and returns an error.
 -define(READER_MS, 300000).
 -define(STOP_MS, 1000).
 

@@ -1,5 +1,6 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc Counts events and times calls, in a session (c_src/nif/tally.h, times.h).
+%% @doc Counts events, and measures the times of calls, in a session (c_src/nif/tally.h,
+%% times.h).
 %%
 %% The session's tracer counts events and records none. Regularly, and at the end,
 %% a worker of the session reads the counts and histograms, and writes them as
@@ -26,9 +27,9 @@
 %% by: the keys; `result': results of calls; `reason': exit reasons of processes
 %% every_ms: the time between two notes of the counts
 
-%% The memory that the tables of a thread take, in KiB, rounded up: of counts
-%% (c_src/vm/tally.h), of times (c_src/vm/times.h), and of values
-%% (c_src/vm/values.h).
+%% The memory that the tables of a thread take, in KiB, rounded up. COUNT: counts
+%% (c_src/vm/tally.h). TIMES: histograms, of times or of values (c_src/vm/times.h).
+%% VALUES: keys that are values (c_src/vm/values.h).
 -define(COUNT_KIB, 330).
 -define(TIMES_KIB, 3500).
 -define(VALUES_KIB, 769).

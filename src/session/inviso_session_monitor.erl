@@ -1,5 +1,5 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% @doc A process of a session that is the node's system monitor: it records the
+%% @doc This process of a session is the system monitor of the node. It records the
 %% long garbage collections, large heaps and similar events that the VM reports.
 %%
 %% A report becomes an event of the session's tracer, with the same limits, filter

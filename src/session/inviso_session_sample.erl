@@ -7,12 +7,12 @@
 %%
 %% At each tick the sampler examines the processes that ran lately, and a part of
 %% the other processes. Examining takes at most a hundredth of the time of the
-%% node's schedulers. The VM says how many processes run or are ready to run. This
-%% number is multiplied by the time since the last tick. The samples of the tick
-%% share the product. The share of a process that ran lately depends on the reductions
-%% that it has used since the last tick. The share of another process depends on
-%% the probability that it is found. So the sum of all samples is the time in
-%% which processes ran or were ready to run.
+%% node's schedulers. The VM says how many processes run or are ready to run. The
+%% product of this number and the time since the last tick is the time that the
+%% samples of the tick share. The share of a process that ran lately depends on the
+%% reductions that it has used since the last tick. The share of another process
+%% depends on the probability that it is found. So the sum of all samples is the time
+%% in which processes ran or were ready to run.
 %%
 %% A process answers when it yields. If a process runs only for short times, it
 %% often answers when it waits again; the flag LATE marks such samples. The status
@@ -350,9 +350,9 @@ ask_all([{P, Status, Weight} | Rest], Until, N, Answers, S) ->
         false -> {N + 1, All, S2}
     end.
 
-%% Only the second answer of a process shows whether it ran: if it ran since the first
-%% answer, it has used many reductions. (Answering uses hardly any.) A process that has
-%% exited since the first answer did run.
+%% Only the second answer of a process shows whether it ran: a process that ran since
+%% the first answer has used more than ?IDLE reductions. Answering can make a process
+%% run too, but uses fewer. A process that has exited since the first answer did run.
 answer(P, known, _, _, undefined, Answers, #sampler{active = Active} = S) ->
     Gone = S#sampler{active = maps:remove(P, Active), gone = S#sampler.gone + 1},
     case Active of

@@ -46,7 +46,7 @@
          %% Exit status of the last spooler, and how many spoolers in a row had this
          %% status.
          ended = {none, 0} :: {none | non_neg_integer(), non_neg_integer()},
-         gone = 0 :: non_neg_integer()}). % retired tracers, at the last call of nif_gone/0
+         gone = 0 :: non_neg_integer()}). % how many tracers were retired at the last anchor
 
 %% The spooler's states and the reasons of losses, in the order of their numbers in
 %% c_src/abi/ring.h and c_src/abi/event.h.

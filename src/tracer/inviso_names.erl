@@ -161,7 +161,8 @@ ask_namer(Namer, Message, Ms) ->
     demonitor(Ref, [flush]),
     receive {Ref, done} -> ok after 0 -> ok end.
 
-%% Ends the namer and its asker, and waits until both are dead.
+%% Ends the namer and its asker, and waits until both are dead. But if the namer does
+%% not end within ?STOP_MS, kills it and does not wait for the asker.
 -spec stop(pid() | none) -> ok.
 stop(none) ->
     ok;
