@@ -104,8 +104,8 @@ has(Why, Words) ->
 
 has_sessions() -> inviso_vm:has_sessions().
 
-%% Checks that nothing is traced in the VM: neither the legacy session nor
-%% another session has a trace pattern, a counter or a trace flag.
+%% Checks that nothing is traced in the VM: the legacy session has no trace
+%% pattern, counter or trace flag, and there is no other session.
 clean() ->
     [] = [{M, F, A, T} || {M, _} <- code:all_loaded(),
                           {F, A} <- M:module_info(functions),

@@ -29,8 +29,8 @@
 -define(NODE, inviso_stock_node).
 
 %% How long the tests wait until the node is clean: DEAD_MAN_MS if the client does not end properly,
-%% because the node then cleans up after 10 s; SOON_MS otherwise. Both are much longer than needed,
-%% because machines may be slow.
+%% because the node may then clean up only when it has not heard from the client for 10 s; SOON_MS
+%% otherwise. Both times are much longer than needed, because machines may be slow.
 -define(DEAD_MAN_MS, 120000).
 -define(SOON_MS, 90000).
 

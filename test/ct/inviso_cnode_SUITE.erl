@@ -345,8 +345,8 @@ messages(Events) ->
     {N, N} = {map_size(Sent), length(Received)},
     [{maps:get(Key(E), Sent), E} || E <- Received].
 
-%% Checks that the merge knows the cause of each event for certain, and that the cause of a receive
-%% event is the send event with the same serial.
+%% Checks that the merge knows the cause of each event for certain (the first event of a request has
+%% no cause), and that the cause of a receive event is the send event with the same serial.
 certain(Events) ->
     [] = [E || #{<<"orphan">> := _} = E <- Events],
     [] = [E || #{<<"certain">> := false} = E <- Events],

@@ -346,8 +346,8 @@ certificates_(Config) ->
     no_tls(Try, Pem).
 
 %% The collector wants a certificate of its client. If the collector refuses the client, the command
-%% fails at once. It does not try again for a minute, as it does by default if the collector is
-%% busy.
+%% fails at once. After failures that may be temporary, the command would by default try again for a
+%% minute.
 client_certificate(Try, Version, {Pem, Key}, {Other, OtherKey}) ->
     Wants = [{certfile, Pem}, {keyfile, Key}, {verify, verify_peer}, {versions, [Version]},
              {fail_if_no_peer_cert, true}],

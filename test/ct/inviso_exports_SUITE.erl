@@ -75,7 +75,8 @@ call(Node, M, F, A) ->
 
 name(#{name := Name}) -> Name.
 
-%% Returns {Logs, Options} for each input. All formats are tested with each input.
+%% Returns {Logs, Options} for each input of the tests. all_formats_agree/1 uses only the inputs
+%% without options.
 inputs(Config) ->
     [_ | _] = Logs = ?config(logs, Config),
     Root = os:getenv("INVISO_ROOT", "."),

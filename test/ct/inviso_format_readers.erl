@@ -19,7 +19,7 @@
 %% ended_functions   {M, F, A} of ended calls
 %% timed             {M, F, A} of the calls that ns includes and that took time
 %% requests          number of requests of sequential traces
-%% args              arguments of calls, as text
+%% args              a function that returns the arguments of calls, as text
 %% names, nodes      names of calling processes, and their nodes
 -module(inviso_format_readers).
 

@@ -5,15 +5,15 @@
 %% errors. The program ms_oracle runs specs outside the VM; a NIF runs them on
 %% terms of the VM.
 %%
-%% Specs with the following parts are left out, because they crash a VM or only a
-%% VM knows their result:
+%% The following is not compared, because it crashes a VM or only a VM knows the
+%% result:
 %%
 %%   enable_trace, disable_trace, trace   from OTP 27 on the VM crashes
 %%   '$_' after a head [] or {}           the VM writes out of bounds
 %%   '$1' for all arguments together with maps that the VM compiles twice
 %%                                        before OTP 27 the result is freed memory
 %%   {self}, {current_stacktrace}, {process_dump}, {display, _}
-%%                                        specs may call these functions, but their
+%%                                        specs may call these functions; only their
 %%                                        values are not compared
 %%   maps whose expressions for keys have equal values
 %%                                        which pair stays depends on the VM
@@ -294,7 +294,8 @@ chunks([Seed | Seeds], Peer) ->
             [crash | chunks(Seeds, none)]
     end.
 
-%% Compares the results of random cases. Returns for how many cases ms_oracle has no answer.
+%% Compares the results of random cases. Returns {ok, N} if ms_oracle has no answer for N cases, and
+%% the same results as the VM for the others. Otherwise returns {different, Text}.
 chunk(Dir, Seed) ->
     _ = rand:seed(exsss, Seed),
     Oracle = ?O:open(filename:join(Dir, "ms_oracle")),

@@ -1,6 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% Redaction in the tracer: which values a rule hides, what is recorded in their
-%% place, and that no file or memory contains the hidden values.
+%% place, and that neither the files nor the spooler's memory contain the hidden
+%% values.
 -module(inviso_redact_SUITE).
 
 -export([all/0, suite/0, init_per_suite/1, end_per_suite/1]).
@@ -532,7 +533,7 @@ records(Config) ->
      <<"[{order,1,<redacted:list>}]">>,
      <<"#{k => {user,1,<redacted:list>,2}}">>] = [first(E) || E <- Events].
 
-%% The keys of rules can be as long as the longest atoms.
+%% A rule also hides the values of keys that are as long as the longest atoms.
 long_keys(Config) ->
     Keys = [lists:duplicate(N, $k) || N <- [250, 251, 252, 255]]
         ++ [lists:duplicate(127, 233)],

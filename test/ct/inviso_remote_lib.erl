@@ -25,7 +25,8 @@ attach(Node, More) ->
     ok = ask(Guard, ready),
     Ok.
 
-%% @doc Sends only the first request of attaching. The map More replaces arguments of the request.
+%% @doc Sends only the first request of attaching. The map More adds or replaces arguments of the
+%% request. Returns the answer.
 ask_attach(#{name := Name} = Node, More) ->
     {ok, _, Modules, _} = inviso_bring:payload(),
     Bindings = [{'Args', maps:merge(args(self()), More)}, {'Mods', Modules}],
@@ -71,7 +72,7 @@ ask(Pid, Request, Ms) ->
     receive {Tag, Answer} -> Answer after Ms -> no_answer end.
 
 %% @doc Starts a session that traces lists:seq/2 in all processes. The map More
-%% replaces options of the session.
+%% adds or replaces options of the session.
 start(Node, Guard) ->
     start(Node, Guard, #{}).
 

@@ -83,8 +83,7 @@ id() ->
 worker(I) ->
     list_to_atom("w" ++ integer_to_list(I)).
 
-%% After the program has ended, done/0 returns a number on each node. Returns the sum that these
-%% numbers must have.
+%% Returns how much a program adds to the sum of done/0 of all nodes.
 actions(Program) ->
     lists:sum([1 + more(A) || A <- Program]).
 

@@ -104,7 +104,8 @@ random(Config) ->
     Answers = [answer(Spec, A) || A <- Args],
     %% The parser recognizes Elixir's syntax of a call by the capital S at the beginning of the
     %% text. But an Elixir text for messages, such as send(x1), is also valid in Erlang's syntax, in
-    %% which x1 is an atom and no variable. So Elixir texts for messages are not compared.
+    %% which x1 is an atom and no variable. So Elixir texts for messages are not compared with the
+    %% Erlang texts.
     _ = [begin
              {ok, _, Other} = on_node(Elixir),
              {Erlang, Elixir, Answers} =

@@ -186,9 +186,10 @@ static void a_new_session_has_no_flags_of_an_ended_one(void **state)
 	assert_timed(pid(6), 8, 8);
 }
 
-/* The first session with the flag `call' gets the process's call times. After
- * that, only the server changes which sessions get these times, because it must
- * read the VM's counters first. */
+/* The first session that sets the flag `call' gets the process's call times at
+ * once. A later change of flags does not change which sessions get the times:
+ * the server must read the VM's counters first, and then calls
+ * inv_tracee_set_timed. */
 static void times_stay_attributed_until_the_server_has_read_them(void **state)
 {
 	const struct inv_edit other = { .slot = 3, .set = BIT(CALL) };
@@ -202,9 +203,9 @@ static void times_stay_attributed_until_the_server_has_read_them(void **state)
 	(void)inv_tracee_edit(pid(5), &other);
 	assert_timed(pid(5), 4, 12);
 	assert_true(inv_tracee_set_timed(pid(5), 12));
-	/* The server passes only session 2 (bit 4). Session 3 is kept, too,
-	 * because it has the flag: a callback may have set the flag after the
-	 * server's reading. */
+	/* The server passes only session 2 (the mask is 4). Session 3 is kept,
+	 * too, because it has the flag: a callback may have set the flag after
+	 * the server read the flags. */
 	assert_true(inv_tracee_set_timed(pid(5), 4));
 	assert_timed(pid(5), 12, 12);
 	(void)change(pid(5), BIT(CALL), 0);

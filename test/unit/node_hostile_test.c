@@ -314,7 +314,7 @@ static void *be_bad_node(void *arg)
 		while (recv(fd, &c, 1, 0) > 0)
 			;
 	/* Closing a socket with unread bytes would reset the connection, so
-	 * all bytes are read before the socket is closed. */
+	 * this thread first reads all bytes. */
 	shutdown(fd, SHUT_WR);
 	while (recv(fd, &c, 1, 0) > 0)
 		;
