@@ -182,9 +182,14 @@ start_reader(M, F, Logs) ->
 
 stop_reader(Pid) ->
     Pid ! {stop, self()},
+    %% The exit signal of a reader that has ended was received in next/3.
+    Ms = case is_process_alive(Pid) of
+             true -> ?STOP_MS;
+             false -> 0
+         end,
     receive
         {'EXIT', Pid, _} -> ok
-    after ?STOP_MS ->
+    after Ms ->
             exit(Pid, kill)
     end.
 
