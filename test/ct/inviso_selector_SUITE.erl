@@ -126,12 +126,18 @@ changed_texts_select_the_same(Config) ->
                                      end),
                  {Text, Args}
              end || _ <- lists:seq(1, inviso_test_lib:soak(1500, 50000))],
-    %% Three kinds of texts are left out, because the parsers may treat them differently. Texts with
+    %% Some kinds of texts are left out, because the parsers may treat them differently. Texts with
     %% a record: the record is found by the name of the module, and the change may be in this name.
     %% Texts that select messages: such a text can be invalid in one notation and valid in the
     %% other. Texts with numbers such as 1.2_5, or with integer(X) for is_integer(X): Erlang
     %% accepts these.
-    Left = "rec|send|[0-9]_|is_[,;]",
+    %% On releases whose scanner refuses 1.5rem, also numbers with an operator directly after them.
+    Left = "rec|send|[0-9]_|is_[,;]" ++
+        case erl_scan:string("1.5rem 2") of
+            {ok, _, _} -> "";
+            {error, _, _} ->
+                "|[0-9](rem|div|band|bor|bxor|bsl|bsr|and|andalso|or|orelse|xor|when)"
+        end,
     [] = [D || {T, Args} <- Cases, re:run(T, Left) =:= nomatch,
                D <- [different(T, Args, Config)], D =/= same].
 
