@@ -114,7 +114,7 @@
  *	limits    #{events, bytes, rate, ms}: integers; 0 or absent: no limit.
  *		  Limits also apply while the session is arming, that is, while
  *		  it sets patterns and flags: the time ms begins before the
- *		  first pattern is set
+ *		  first pattern or flag is set
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
  *		  packet_bytes, buffer_bytes, compress, payload, flush_ms,
  *		  drain_ms, filter (as text), redact (list of texts; the

@@ -135,9 +135,9 @@ enum inv_ev_flags {
  *      self      the duration without the traced calls inside the call, in ns
  *      depth     how many traced calls of the process were around the call
  *
- * If the node recorded no event at the start of the call, more terms follow:
- * those of that event, which are the tracee, the payload, and the ms_result if
- * there is one.
+ * If the node recorded no event at the start of the call, the terms of such an
+ * event follow, too: the tracee, the payload, and the ms_result if there is
+ * one.
  */
 
 /*

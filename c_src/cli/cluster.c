@@ -243,8 +243,8 @@ static void settle_names(struct inv_cluster *c)
 	}
 }
 
-/* Handles a signal of the user that arrived while the command was
- * connecting. */
+/* Handles a signal of the user that arrived while the command connected to
+ * nodes, or waited for their answers. */
 static int interrupted(struct inv_cluster *c)
 {
 	inv_screen_note(c->screen, "interrupted");

@@ -141,7 +141,8 @@ static bool is_expression(const char *text)
 	return p || strchr(text, '(');
 }
 
-/* Makes the nodes count by the value of the expression, which they parse. */
+/* Makes the nodes count by the value of the expression. Only the nodes parse
+ * the expression. */
 static void by_expression(struct inv_tallying *c, const char *text)
 {
 	c->by.by = "value";

@@ -30,9 +30,9 @@ struct inv_watch {
 	/* Called when m's log has ended or is lost. */
 	void (*ended)(void *arg, struct inv_member *m);
 	/* Called after all received answers were handled. Returns a time in ms,
-	 * or -1. The next call is after the next answer. If a time was
-	 * returned, the next call is at the latest when this time has
-	 * passed. */
+	 * or -1. The next call is at the latest after the next answer. If a
+	 * time was returned, the next call is at the latest when this time has
+	 * passed, even if no answer arrives. */
 	int64_t (*turn)(void *arg);
 	/*
 	 * For commands that do more than watch sessions; all may be NULL or 0.

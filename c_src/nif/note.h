@@ -17,8 +17,9 @@ ERL_NIF_TERM inv_note_write(ErlNifEnv *env, int argc,
 
 /*
  * nif_fresh(Handle): returns at most INV_NOTES processes of this node that were
- * recorded and not returned yet. In rare cases, a process is returned again
- * (nif/fresh.h). Returns `closed' if the tracer is closed.
+ * recorded and not returned yet. A process can be returned more than once: each
+ * thread that records the process adds it (nif/fresh.h). Returns `closed' if
+ * the tracer is closed.
  */
 ERL_NIF_TERM inv_note_fresh(ErlNifEnv *env, int argc,
 			    const ERL_NIF_TERM argv[]);

@@ -194,8 +194,9 @@ static const ERL_NIF_TERM *read_value(const struct inv_tracer_event *te, int *n)
 		       NULL;
 }
 
-/* The event's value has an element for each variable of the spec. The command
- * accepts only specs with fewer than VALUE_MAX variables. */
+/* The event's value has an element for each variable that --label names. If the
+ * value has more than VALUE_MAX elements, hold_none does not change the
+ * event. */
 #define VALUE_MAX 64
 
 /*

@@ -248,8 +248,8 @@ static void end(struct counter *c, uint64_t process, uint32_t function,
 	add_value(c, cell_of_call(c, process, &span), now - span.ns);
 }
 
-/* Counts a call whose end the VM will not report as unpaired. Ignores the end
- * of a call whose beginning is unknown. */
+/* If the VM will not report the end of a call, counts the call as unpaired.
+ * Ignores the end of a call whose beginning is unknown. */
 static INV_COLD enum inv_timed take_endless(const struct counter *c,
 					    struct inv_arrival *a)
 {

@@ -38,9 +38,10 @@
  *          is in a callback of the tracer, the library sets the state in the
  *          control page, which the spooler reads, and may free the memory.
  *
- * The functions at the end of this file take a lock, or work on a borrowed
- * tracer. Tracer callbacks never call these functions; only NIFs that processes
- * call use them.
+ * The functions from inv_tracer_open on take a lock, or work on a borrowed
+ * tracer. Tracer callbacks never call these functions. NIFs that processes call
+ * use them; the library itself does so when a keeper dies, and when the VM
+ * unloads the library.
  */
 #define INV_TRACERS_MAX 64u
 #define INV_HANDLE_SLOT_BITS 6
