@@ -35,8 +35,7 @@
 
 /* The result of a match spec can repeat redacted values of the event. The
  * encoder remembers this many of them and redacts them in the result. If the
- * event has more redacted values, only the shape of the result is written
- * (inv_redact_shape in nif/redact.h). */
+ * event has more redacted values, the whole result is redacted. */
 #define INV_ENCODE_MARKED 16
 
 struct inv_redaction;
