@@ -131,7 +131,7 @@ static void guess_format(struct inv_flame *c)
 static void check(struct inv_flame *c, bool has_format, bool has_by,
 		  struct argp_state *state)
 {
-	if (inv_trace_opts_count(&c->what))
+	if (inv_trace_opts_has_actions(&c->what))
 		argp_error(state, "a SPEC has an action (->): leave it out, or "
 				  "use `inviso trace'");
 	if (c->what.n_specs && c->sample.waiting)

@@ -163,7 +163,7 @@ static int finish(struct record *r)
 {
 	int status;
 
-	if (inv_trace_opts_count(&r->what))
+	if (inv_trace_opts_has_actions(&r->what))
 		inv_count_take(&r->count, &r->members);
 	r->download.dir = r->dir;
 	status = inv_download_run(&r->download, &r->members);

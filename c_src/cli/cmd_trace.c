@@ -387,7 +387,7 @@ static int watch(struct trace *t)
 		return INV_EXIT_FAILED;
 	}
 	inv_watch_run(&t->watch);
-	if (inv_trace_opts_count(&t->what))
+	if (inv_trace_opts_has_actions(&t->what))
 		inv_count_take(&t->count, &t->members);
 	return INV_EXIT_DONE;
 }

@@ -180,7 +180,7 @@ void inv_tallying_check(const struct inv_tallying *c, struct argp_state *state)
 {
 	if (!c->what.n_specs)
 		argp_error(state, "no SPEC is given");
-	if (inv_trace_opts_count(&c->what))
+	if (inv_trace_opts_has_actions(&c->what))
 		argp_error(state,
 			   "a SPEC has an action (->), but events are not "
 			   "recorded: leave it out, or use `inviso trace'");

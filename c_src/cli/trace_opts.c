@@ -474,10 +474,38 @@ void inv_trace_opts_session(const struct inv_trace_opts *o,
 	number[INV_OPT_OPEN_CALLS] = o->open_calls;
 }
 
-bool inv_trace_opts_count(const struct inv_trace_opts *o)
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
+/* Skips a quoted text, a quote as character literal ($" or ?"), or one byte. */
+static const char *next_of_spec(const char *p)
+{
+	char quote = *p++;
+
+	if (quote == '$' || quote == '?')
+		return p + (p[0] == '\\' ? 1 + is_quote(p[1]) : is_quote(p[0]));
+	if (!is_quote(quote))
+		return p;
+	for (; *p && *p != quote; p++)
+		if (p[0] == '\\' && p[1])
+			p++;
+	return *p ? p + 1 : p;
+}
+
+static bool has_action(const char *p)
+{
+	for (; *p; p = next_of_spec(p))
+		if (!strncmp(p, "->", 2) || !strncmp(p, "::", 2))
+			return true;
+	return false;
+}
+
+bool inv_trace_opts_has_actions(const struct inv_trace_opts *o)
 {
 	for (unsigned i = 0; i < o->n_specs; i++)
-		if (strstr(o->specs[i], "->"))
+		if (has_action(o->specs[i]))
 			return true;
 	return false;
 }

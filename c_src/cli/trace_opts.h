@@ -72,8 +72,8 @@ void inv_trace_opts_release(struct inv_trace_opts *o);
 void inv_trace_opts_session(const struct inv_trace_opts *o,
 			    struct inv_session_opts *out);
 
-/* Returns true if at least one SPEC contains "->": it can have actions, for
- * example count or time. */
-bool inv_trace_opts_count(const struct inv_trace_opts *o);
+/* Returns true if at least one SPEC contains "->" or "::" outside of quotes: it
+ * can have actions, for example count or time. */
+bool inv_trace_opts_has_actions(const struct inv_trace_opts *o);
 
 #endif

@@ -119,7 +119,7 @@ static void sort(const char *arg, struct argp_state *state)
 
 static void check(struct inv_top_run *r, bool has_top, struct argp_state *state)
 {
-	if (inv_trace_opts_count(&r->what))
+	if (inv_trace_opts_has_actions(&r->what))
 		argp_error(state, "a SPEC has an action (->), but events are "
 				  "not recorded: leave it out, or use `inviso "
 				  "trace'");

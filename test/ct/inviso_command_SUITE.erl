@@ -701,7 +701,7 @@ quiet(Config) ->
         counted(Config, Node, ["-q", "lists:seq/2 -> count"]),
     says(Counts, ["calls", "lists:seq/2"]),
     #{status := 0, err := Facts} =
-        counted(Config, Node, ["-q", "--json", "lists:seq/2 -> count"]),
+        counted(Config, Node, ["-q", "--json", "lists:seq/2 :: count"]),
     #{<<"counts">> := [_]} = facts(Facts),
     #{status := 6, err := Err} =
         trace(Config, Node, ["-q", "--rate", "3", "lists:seq/2"]),

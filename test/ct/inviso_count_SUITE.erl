@@ -462,6 +462,8 @@ usage(Config) ->
            {["--by", "colour", "lists:seq/2"], <<"--by colour">>},
            {["--by", "function,process", "lists:seq/2"], <<"--by">>},
            {["lists:seq/2 -> return"], <<"has an action">>},
+           {["lists:seq/2 :: return"], <<"has an action">>},
+           {["lists:seq($\", '->') -> return"], <<"has an action">>},
            {["--every", "1ms", "lists:seq/2"], <<"--every 1ms">>},
            {["--top", "x", "lists:seq/2"], <<"--top x">>},
            {[], <<"no SPEC">>}],
@@ -471,7 +473,11 @@ usage(Config) ->
                      ["count", "-n", name(one(Config)) | Args]),
              contains(Err, Text)
          end || {Args, Text} <- Bad],
-    ok.
+    %% This spec has no action: the marks are in a string.
+    #{status := 5, err := None} =
+        run(?config(opts, Config), ["count", "-n", name(one(Config)), "--for", "100ms",
+                                    "lists:member(\"a::b->c\", _)"]),
+    contains(None, <<"no event">>).
 
 %%---------------------------------------------------------------------------
 %% A command, a session or a node is killed. end_per_testcase checks that the nodes are released.
