@@ -55,8 +55,9 @@ static inline size_t inv_calls_size(const struct inv_calls *calls)
 	return calls->cap * sizeof(*calls->v) + calls->copies.cap;
 }
 
-/* Adds a call, and sets its inner_ns and copy to zero. Returns NULL if there is
- * no memory. The pointer is valid until another function changes `calls'. */
+/* Adds a call. `copy' is set to the end of `copies', and all other fields to
+ * zero. Returns NULL if there is no memory. The pointer is valid until another
+ * function changes `calls'. */
 struct inv_open_call *inv_calls_push(struct inv_calls *calls);
 
 /*

@@ -79,7 +79,8 @@ struct inv_facts {
 	 * entry. Then call->event is not NULL. */
 	bool whole;
 	const struct inv_cause *cause; /* the cause of a seq_trace event; NULL:
-				        * the event is no seq_trace event */
+				        * the event is no seq_trace event, or
+				        * its terms are invalid or cut */
 	/* No filter selects the event. Views of requests get it nevertheless,
 	 * because selected events may follow from it. */
 	bool context;

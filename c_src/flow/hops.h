@@ -68,7 +68,8 @@ struct inv_hop {
 	uint32_t parent;     /* INV_HOP_NONE: the hop is a root */
 	uint32_t first;	     /* the first child; INV_HOP_NONE: the hop has no
 			 * children. Children are in the order in which they
-			 * were sent or printed */
+			 * were sent or printed. If a send event is missing,
+			 * the receive event counts instead */
 	uint32_t last;
 	uint32_t next;	  /* the next hop of the same parent */
 	uint32_t root;	  /* the root of the hop's tree */
@@ -92,8 +93,8 @@ struct inv_hop {
 	int64_t received_ns; /* for a beginning: the time of the request's
 			      * first event */
 	int64_t last_ns;     /* time of the last event of the hop's turn */
-	size_t text;	     /* offset for inv_hops_text: the message, or the
-			      * function of a spawn */
+	size_t text;	     /* offset for inv_hops_text: the message, the
+			      * printed text, or the function of a spawn */
 	size_t to_text;
 	size_t label; /* only in a root: the label of the request */
 };

@@ -63,8 +63,8 @@ struct inv_paths_frame {
 /* What the first frame of a path stands for. */
 enum inv_paths_by {
 	INV_PATHS_BY_NOTHING = 0, /* the outermost function */
-	INV_PATHS_BY_KIND,	  /* the name of the process, or the function
-				     that it runs */
+	INV_PATHS_BY_KIND,	  /* the name of the process, or its label, or
+				     the function that it runs */
 	INV_PATHS_BY_NODE,
 	INV_PATHS_BY_LABEL, /* the process's label (proc_lib:set_label/1) */
 };

@@ -181,9 +181,10 @@ static bool has_received(struct inv_party *p)
 }
 
 /*
- * Finds the cause of a send or print event of p if no receive event of p fits:
- * none has the event's label, and the event's Prev as its serial. Either the
- * event begins a request, or the receive event that fits is missing.
+ * Finds the cause of a send or print event of p that belongs to no known turn:
+ * no known receive event of p has both the event's label and, as its serial,
+ * the event's Prev. Either the event begins a request, or that receive event is
+ * missing.
  */
 static void acted_first(struct inv_requests *r, const struct inv_seq *s,
 			struct inv_party *p, struct inv_cause *cause)

@@ -34,8 +34,8 @@ struct inv_tallied {
 			    INV_COUNT_OTHERS and INV_COUNT_FAILED */
 	uint64_t n;
 	struct inv_histogram *times; /* NULL: calls were counted, not timed */
-	const char *measure;	     /* the expression whose values are in the
-				histogram; NULL: times in ns are in it */
+	const char *measure;	     /* the histogram has the values of this
+				expression; NULL: times, in ns */
 	enum inv_count_of of;
 	uint8_t kind;		 /* if the key is a process or port:
 				    INV_TOK_PID or INV_TOK_PORT */
@@ -49,7 +49,7 @@ struct inv_tallied {
 int inv_tallies_init(struct inv_tallies *t);
 void inv_tallies_release(struct inv_tallies *t);
 
-/* Adds the counts or times of an item. Call this after inv_flow_item. Ignores
+/* Stores the counts or times of an item. Call this after inv_flow_item. Ignores
  * items without counts or times. Returns 0 or INV_ENOMEM. */
 int inv_tallies_item(struct inv_tallies *t, const struct inv_item *it);
 

@@ -279,8 +279,8 @@ static int ask_at(const struct inv_dns *d, const struct inv_addr *addrs,
 int inv_dns_find(const struct inv_dns *d, const struct inv_patience *p,
 		 struct inv_dns_nodes *out, struct inv_err *err)
 {
-	/* Space for one address more than allowed, so that too many addresses
-	 * are noticed. Both families (IPv4 and IPv6) get this space. */
+	/* Space for one address more than allowed in each of the two families
+	 * (IPv4 and IPv6), so that too many addresses are noticed. */
 	const size_t max = (size_t)2 * (INV_DNS_MAX + 1);
 	struct inv_addr *addrs = calloc(max, sizeof(*addrs));
 	struct inv_err why = { 0 };

@@ -14,10 +14,11 @@
 
 /*
  * Asks epmd (the Erlang port mapper) at the endpoint's addresses for the node's
- * port. Sets the endpoint's port. The address whose epmd has answered becomes
- * the first address of the endpoint. Returns 0, INV_ENONODE (epmd has no such
- * node), INV_EUNREACHABLE (no epmd, or epmd does not answer; the message has
- * the details), INV_EINVAL (ERL_EPMD_PORT is invalid), INV_ELOST (cancelled).
+ * port. Sets the endpoint's port, and moves the address that accepted the
+ * connection to the front of the endpoint's addresses. Returns 0, INV_ENONODE
+ * (epmd has no such node), INV_EUNREACHABLE (no epmd, or epmd does not answer;
+ * the message has the details), INV_EINVAL (ERL_EPMD_PORT is invalid),
+ * INV_ELOST (cancelled).
  */
 int inv_epmd_ask(const struct inv_node_name *node, struct inv_endpoint *at,
 		 const struct inv_patience *p, struct inv_err *err);

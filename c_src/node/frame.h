@@ -61,11 +61,11 @@ int inv_dist_frame_parse(struct inv_cursor *c, const void *bytes, size_t len,
 			 const erlang_pid *self, struct inv_dist_frame *out);
 
 /*
- * Each of these functions appends a whole frame to `out'. The frame of
- * inv_dist_frame_put_request is a request. The frame of
- * inv_dist_frame_put_monitor begins monitoring the process to which the request
- * goes or, if `on' is false, ends monitoring it. The functions return 0,
- * INV_ENOMEM, or INV_EINVAL if the request is empty or too large for a frame.
+ * Both functions append a whole frame to `out'. inv_dist_frame_put_request
+ * appends a request. inv_dist_frame_put_monitor appends a frame that begins
+ * (`on') or ends the monitoring of the process to which the request goes. Both
+ * return 0, INV_ENOMEM, or INV_EINVAL if the request is empty or too large for
+ * a frame.
  */
 int inv_dist_frame_put_request(struct inv_buf *out, const erlang_pid *self,
 			       const struct inv_dest *to, uint64_t tag,

@@ -27,8 +27,8 @@ int inv_node_own_host(char *host, size_t size, bool is_long,
 
 /*
  * Returns true if the name contains blanks, bytes that are not UTF-8, or
- * characters that could control a terminal. Names are shown to the user, even
- * those that a node has sent.
+ * characters that a terminal would obey or hide. Names are shown to the user,
+ * even those that a node has sent.
  */
 static bool has_odd_bytes(const char *s, size_t len)
 {

@@ -43,8 +43,8 @@ struct inv_addr inv_addr_loopback(int family);
 void inv_addr_text(const struct inv_addr *a, char *text, size_t size);
 
 /*
- * Sets `text' to the address of this machine from which packets to the address
- * `to' are sent. Sends nothing itself. Returns 0, or INV_EIO with errno set.
+ * Sets `text' to the address from which this machine would send packets to
+ * `to'. Sends nothing. Returns 0, or INV_EIO with errno set.
  */
 int inv_addr_ours(const struct inv_addr *to, char *text, size_t size);
 

@@ -144,7 +144,7 @@ static bool simple_mfa(struct inv_json_sink *j, const struct inv_item *it)
 	if (n > INV_JSON_ARGS)
 		return true;
 	for (uint32_t i = 1; i <= n; i++)
-		j->args[i]++; /* skip the comma */
+		j->args[i]++; /* skip the comma or bracket */
 	j->n_args = n;
 	return true;
 }

@@ -9,8 +9,8 @@
 #include "sink/timefmt.h"
 
 /* The arguments of a call are written twice: in the payload, and one by one. If
- * there are at most this many, their texts are printed only once: the second
- * time, they are copied from the payload. */
+ * there are at most this many, and the payload needs no escapes, they are
+ * copied from the payload the second time. Otherwise they are printed again. */
 #define INV_JSON_ARGS 16u
 
 /* Shared only by the files of the JSON format. */
@@ -18,8 +18,9 @@ struct inv_json_sink {
 	struct inv_sink sink;
 	struct inv_json w;
 	struct inv_timefmt time;
-	struct inv_timefmt start; /* for the start times of calls, which can be
-				   * in an earlier second than the event */
+	struct inv_timefmt start; /* for the start times of calls: a cache of
+				   * their own, because they can be in an
+				   * earlier second than the event */
 	struct inv_json_cache processes;
 	/* The places of a call's arguments in the payload that was written
 	 * last: argument i is in the output from args[i] to args[i + 1] - 1. If

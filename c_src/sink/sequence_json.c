@@ -59,8 +59,8 @@ static void processes(struct writer *w)
 	inv_json_close(w->j, ']');
 }
 
-/* Writes the rows, one for each event, and stores their numbers in w->send and
- * w->receive. */
+/* Writes the rows, one for each of the first w->rows events. Stores the numbers
+ * of the rows in w->send and w->receive. */
 static void rows(struct writer *w)
 {
 	int64_t begin = w->h->n ? inv_hop_time(&w->h->v[0]) : 0;

@@ -123,7 +123,7 @@ struct inv_sink_ops {
 	const char *name;
 	const char *help; /* one line for --help */
 	/* The name of the helper program that writes the format (cli/helper.h).
-	 * In this case, only `name' and `help' are set besides. NULL: this
+	 * Such a format has only `program', `name' and `help'. NULL: this
 	 * program writes the format. */
 	const char *program;
 	bool calls;   /* uses the events of open calls (`keep' in
@@ -133,8 +133,9 @@ struct inv_sink_ops {
 	bool profile; /* shows the profile of the flow (opts.profile) */
 	size_t size;  /* size of the format's struct, whose first member is a
 			struct inv_sink */
-	int (*init)(struct inv_sink *s); /* before the call, the struct is all
-					    zero; returns 0 or INV_ENOMEM */
+	int (*init)(struct inv_sink *s); /* before the call, the fields after
+					    the struct inv_sink are zero;
+					    returns 0 or INV_ENOMEM */
 	/*
 	 * Appends one event. Returns a negative code if the event's terms are
 	 * invalid: then the caller removes the event's output, and counts a
