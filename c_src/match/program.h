@@ -122,8 +122,8 @@ struct inv_match_prog {
 int inv_match_verify(struct inv_match_prog *p, struct inv_err *err);
 
 /*
- * Appends the program as text: one line for each instruction, with its operand
- * in words.
+ * Appends the program as text: one line for each instruction, with its name
+ * and what its operand means.
  */
 void inv_match_disassemble(const struct inv_match_prog *p, struct inv_buf *out);
 

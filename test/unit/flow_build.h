@@ -31,7 +31,8 @@ struct feed {
 	uint8_t terms[64];
 	size_t n_terms;
 	int64_t now;
-	uint32_t feed; /* the number of the next item's feed */
+	uint32_t feed; /* from which feed of a merge the next item
+			  comes */
 };
 
 static inline void feed_open(struct feed *f, const struct inv_flow_opts *opts)
