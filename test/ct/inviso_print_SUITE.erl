@@ -226,7 +226,7 @@ leaf() ->
 wide_range(_Config) ->
     Paths = [P || P <- code:get_path(), not lists:prefix(code:lib_dir(), P)],
     {ok, Peer, _} = peer:start_link(
-                      #{connection => standard_io,
+                      #{connection => {{127, 0, 0, 1}, 0},
                         args => ["+pc", "unicode", "-pa",
                                  filename:dirname(code:which(?MODULE)) | Paths]}),
     try

@@ -19,7 +19,7 @@ attach(Node) ->
 
 attach(Node, More) ->
     {ok, #{guard := Guard, files := Files}} = Ok = ask_attach(Node, More),
-    {ok, _, _, Products} = inviso_bring:payload(),
+    {ok, _, _, Products} = payload(),
     _ = [ok = ask(Guard, {put, Name, Bytes})
          || Name <- Files, {N, Bytes} <- Products, list_to_binary(N) =:= Name],
     ok = ask(Guard, ready),
@@ -28,7 +28,7 @@ attach(Node, More) ->
 %% @doc Sends only the first request of attaching. The map More adds or replaces arguments of the
 %% request. Returns the answer.
 ask_attach(#{name := Name} = Node, More) ->
-    {ok, _, Modules, _} = inviso_bring:payload(),
+    {ok, _, Modules, _} = payload(),
     Bindings = [{'Args', maps:merge(args(self()), More)}, {'Mods', Modules}],
     case erpc:call(Name, erl_eval, exprs, [inviso_push:loader(), Bindings]) of
         {value, {error, again, _}, _} ->
@@ -39,13 +39,24 @@ ask_attach(#{name := Name} = Node, More) ->
     end.
 
 args(Client) ->
-    {ok, Build, _, _} = inviso_bring:payload(),
+    {ok, Build, _, _} = payload(),
     #{protocol => ?CONTROL_PROTOCOL, build => Build,
       client => Client, owner => <<"tester@here (os pid 1)">>,
       want => tracer, dirs => []}.
 
 leave(Guard) ->
     ask(Guard, {leave, self()}).
+
+%% Reading the payload and computing its checksum takes a while, so it is done once.
+payload() ->
+    case persistent_term:get(?MODULE, none) of
+        none ->
+            Payload = inviso_bring:payload(),
+            persistent_term:put(?MODULE, Payload),
+            Payload;
+        Payload ->
+            Payload
+    end.
 
 %% @doc Calls a function of inviso's code, as the command does. In pushed code,
 %% this function is in the module inviso_tracer.

@@ -1,8 +1,9 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Nodes for the suites.
 %%
-%% The nodes are peers that are controlled over standard input and output, so
-%% that a test can call a node even if its distribution is broken. The nodes are
+%% The nodes are peers that are controlled over a TCP connection, so that a test can
+%% call a node even if its distribution is broken. (Over standard input and output,
+%% each byte would take two characters, which Erlang code converts.) The nodes are
 %% linked to the test case.
 -module(inviso_test_lib).
 
@@ -68,7 +69,7 @@ start(Name, Dir0, Args, Env0) ->
     Env = Env0 ++
         [{"TMPDIR", Tmp}
          | [{Var, ""} || Var <- ["ERL_LIBS", "ERL_FLAGS", "ERL_AFLAGS"]]],
-    Opts = #{connection => standard_io,
+    Opts = #{connection => {{127, 0, 0, 1}, 0},
              shutdown => close,
              wait_boot => 120000,
              env => Env,
@@ -149,34 +150,30 @@ product(Name) ->
 footprint(#{tmp := Tmp, os_pid := OsPid} = Node) ->
     {ok, Files} = file:list_dir_all(Tmp),
     Loaded = call(Node, code, all_loaded, []),
-    #{processes => [{P, call(Node, erlang, process_info,
-                             [P, [registered_name, initial_call,
-                                  current_function]])}
-                    || P <- call(Node, erlang, processes, [])],
+    Processes = call(Node, erlang, processes, []),
+    Each = fun(F, As, B) -> zip(Node, F, As, B) end,
+    #{processes => Each(fun erlang:process_info/2, Processes,
+                        [registered_name, initial_call, current_function]),
       registered => lists:sort(call(Node, erlang, registered, [])),
       modules => lists:sort([M || {M, File} <- Loaded, not is_stock(File)]),
-      old_code => lists:sort([M || {M, _} <- Loaded, call(
-                                   Node, erlang, check_old_code, [M])]),
-      ets => lists:sort([table(Node, T) || T <- call(Node, ets, all, [])]),
+      old_code => lists:sort(call(Node, lists, filter, [fun erlang:check_old_code/1,
+                                                        [M || {M, _} <- Loaded]])),
+      ets => lists:sort([Name || {_, Name} <- Each(fun ets:info/2, call(Node, ets, all, []),
+                                                   name)]),
       new_flags => call(Node, erlang, trace_info, [new_processes, flags]),
-      traced => [P || P <- call(Node, erlang, processes, []),
-                      {flags, [_ | _]} <- [call(Node, erlang, trace_info,
-                                                [P, flags])]],
-      functions => [call(Node, erlang, trace_info, [MFA, all])
-                    || MFA <- [{code, which, 1}, {code, which, 2},
-                               {erlang, register, 2}, {erlang, unregister, 1}]],
+      traced => [P || {P, {flags, [_ | _]}} <- Each(fun erlang:trace_info/2, Processes, flags)],
+      functions => Each(fun erlang:trace_info/2,
+                        [{code, which, 1}, {code, which, 2},
+                         {erlang, register, 2}, {erlang, unregister, 1}], all),
       sessions => sessions(Node),
       mapped => mapped(OsPid),
       os_processes => os_processes(Tmp),
       files => lists:sort(Files)}.
 
-%% Returns the table's name, or `undefined' if the table no longer exists.
-table(Node, Table) ->
-    try
-        call(Node, ets, info, [Table, name])
-    catch
-        error:badarg -> undefined
-    end.
+%% Calls F(A, B) on the node for each A of the list As. Returns each A with the value. It is one
+%% request for the whole list: tests call footprint/1 repeatedly until nothing is left.
+zip(Node, F, As, B) ->
+    lists:zip(As, call(Node, lists, zipwith, [F, As, [B || _ <- As]])).
 
 is_stock(preloaded) -> true;
 is_stock(File) -> is_list(File) andalso lists:prefix(code:root_dir(), File).
