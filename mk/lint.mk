@@ -9,8 +9,9 @@ CALLS = $(if $(findstring clang,$(CC)),,$(patsubst %.c,$(BUILD)/calls/%.ci,\
 .PHONY: lint format
 lint:				## formatting, static checks, layers, headers, NIF symbols and stack, man pages, spelling
 	@tools/deps.sh lint
-	@$(MAKE) $(NIFS) $(CALLS)
-	@LINT_CPPFLAGS='$(LINT_FLAGS)' LINT_NIFS='$(NIFS)' LINT_CALLS='$(CALLS)' tools/lint.sh
+	@$(MAKE) $(NIFS) $(CALLS) $(COMPILED_STAMP)
+	@LINT_CPPFLAGS='$(LINT_FLAGS)' LINT_NIFS='$(NIFS)' LINT_CALLS='$(CALLS)' \
+		LINT_BEAMS='$(COMPILED)' tools/lint.sh
 
 format:				## rewrite the C sources as .clang-format says
 	@find c_src test fuzz bench demo -name '*.[ch]' 2>/dev/null | xargs -r clang-format -i

@@ -4,7 +4,7 @@
 #
 #   tools/lint.sh [CHECK...]     only these checks, with the names that it prints
 #
-# LINT_CPPFLAGS, LINT_NIFS and LINT_CALLS come from the makefile.
+# LINT_CPPFLAGS, LINT_NIFS, LINT_CALLS and LINT_BEAMS come from the makefile.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export LINT_CPPFLAGS="${LINT_CPPFLAGS:--D_GNU_SOURCE -Ic_src} -Itest -Ifuzz"
@@ -14,8 +14,12 @@ c_files() { # prints the C sources
 		2>/dev/null | LC_ALL=C sort
 }
 
-erl_sources() { # prints the Erlang sources of src/, behaviours first
+behaviours() { # prints the Erlang sources that define behaviours
 	find src -name '*.erl' -exec grep -l '^-callback' {} + | LC_ALL=C sort
+}
+
+erl_sources() { # prints the Erlang sources of src/, behaviours first
+	behaviours
 	find src -name '*.erl' -exec grep -L '^-callback' {} + | LC_ALL=C sort
 }
 
@@ -41,15 +45,9 @@ pinned() { # PROGRAM
 
 lint_format() {
 	pinned clang-format || return
-	c_files | {
-		ugly=0
-		while read -r file; do
-			clang-format "$file" | cmp -s - "$file" && continue
-			echo "$file: not as .clang-format says; run make format"
-			ugly=1
-		done
-		return "$ugly"
-	}
+	c_files | xargs -r clang-format --dry-run -Werror && return
+	echo 'not as .clang-format says; run make format'
+	return 1
 }
 
 lint_tidy() {
@@ -222,14 +220,16 @@ lint_erlang() {
 	[ -n "$(find src -name '*.erl')" ] || return 0
 	rm -rf build/lint/listings
 	mkdir -p build/lint/listings
-	# shellcheck disable=SC2046  # names of modules
-	erlc -Werror -Wall +warn_obsolete_guard -I include -pa build/lint/listings \
-		-o build/lint/listings $(erl_sources) || return 1
+	# The listings of the sources, and warnings. Behaviours are compiled first, because
+	# the compiler checks the callbacks of other modules with the beams of behaviours.
+	#
 	# The sources must not match on binaries: OTP 29's compiler makes
 	# instructions for this that OTP 25 lacks (tools/erlc25). Use
 	# binary:part/2, binary:decode_unsigned/1, ...
+	set -- -I include -pa build/lint/listings -o build/lint/listings
 	# shellcheck disable=SC2046  # names of modules
-	erlc -S -I include -pa build/lint/listings -o build/lint/listings $(erl_sources)
+	erlc "$@" $(behaviours) &&
+	erlc "$@" -S -Werror -Wall +warn_obsolete_guard $(erl_sources) || return 1
 	for listing in build/lint/listings/*.S; do
 		awk -v module="$(basename "$listing" .S)" '
 		/^{function,/ { where = $0 }
@@ -241,29 +241,48 @@ lint_erlang() {
 
 lint_dialyzer() {
 	command -v dialyzer >/dev/null || { echo 'no dialyzer'; return 77; }
-	[ -n "$(find src -name '*.erl')" ] || return 0
-	mkdir -p build/lint/dialyzed
+	[ -n "${LINT_BEAMS:-}" ] || { echo 'no beams; make lint has them'; return 77; }
+	mkdir -p build/lint
 	plt=build/lint/otp.plt
 	[ -s "$plt" ] ||
 		dialyzer --quiet --build_plt --output_plt "$plt" --apps erts \
 			kernel stdlib runtime_tools >/dev/null || return 1
-	# shellcheck disable=SC2046  # names of modules
-	erlc +debug_info -I include -pa build/lint/dialyzed -o build/lint/dialyzed $(erl_sources) || return 1
-	dialyzer --quiet --plt "$plt" build/lint/dialyzed/*.beam
+	dialyzer --quiet --plt "$plt" "$LINT_BEAMS"/*.beam
+}
+
+# Prints the result of a check, with its findings.
+report() { # CHECK STATUS FINDINGS
+	case $2 in
+	0) printf '  ok      %s\n' "$1" ;;
+	77) printf '  SKIPPED %s: %s\n' "$1" "$3" ;;
+	*)
+		printf '  FAILED  %s\n' "$1"
+		printf '%s\n' "$3" | sed 's/^/          | /'
+		bad=1
+		;;
+	esac
 }
 
 checks=${*:-layers rooms names options headers sizes bytes format erlang dialyzer shell spelling man nif stack planted tidy}
 bad=0
+# tidy takes the most time, and most other checks keep only one processor busy. So
+# tidy runs beside them.
+beside=
+case " $checks " in
+*' tidy '*)
+	beside=$(mktemp)
+	trap 'rm -f "$beside"' EXIT
+	lint_tidy >"$beside" 2>&1 &
+	tidy=$!
+	;;
+esac
 for check in $checks; do
+	[ "$check" != tidy ] || continue
 	out=$("lint_$check" 2>&1)
-	case $? in
-	0) printf '  ok      %s\n' "$check" ;;
-	77) printf '  SKIPPED %s: %s\n' "$check" "$out" ;;
-	*)
-		printf '  FAILED  %s\n' "$check"
-		printf '%s\n' "$out" | sed 's/^/          | /'
-		bad=1
-		;;
-	esac
+	report "$check" $? "$out"
 done
+if [ -n "$beside" ]; then
+	wait "$tidy"
+	report tidy $? "$(cat "$beside")"
+fi
 exit $bad
