@@ -14,6 +14,7 @@ in_chroot() {
 		PATH=/usr/sbin:/usr/bin:/sbin:/bin INVISO_NO_BUILD=1 \
 		CT_TIMEOUT="${CT_TIMEOUT:-1800}" CI="${CI:-}" JOBS="$JOBS" \
 		RERUN="${RERUN:-}" INVISO_MATRIX="$INVISO_MATRIX" \
+		SLOW_HALF="${SLOW_HALF:-}" \
 		${INVISO_MATCH_CASES:+INVISO_MATCH_CASES="$INVISO_MATCH_CASES"} \
 		"$@"
 }

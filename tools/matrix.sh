@@ -114,12 +114,18 @@ mixed() { # CHROOT...
 }
 
 suites=${*:-trixie forky}
-chroots='' running=''
+chroots='' running='' making=''
 mkdir -p build/matrix
 for suite in $suites; do
-	why=build/matrix/$suite.why
-	chroot=$(tools/chroot.sh "$suite" 2>"$why")
-	case $? in
+	tools/chroot.sh "$suite" >"build/matrix/$suite.chroot" 2>"build/matrix/$suite.why" &
+	making="$making $suite:$!"
+done
+for suite in $making; do
+	wait "${suite#*:}"
+	made=$?
+	suite=${suite%:*}
+	chroot=$(cat "build/matrix/$suite.chroot") why=build/matrix/$suite.why
+	case $made in
 	0)
 		chroots="$chroots $chroot"
 		[ "${ONLY:-}" != mixed ] || continue

@@ -119,11 +119,11 @@ point $? 'a test of soak can run a second time'
 # In this tree test/slow.list names a case, a script and a program. The job writes
 # what it was asked to do.
 mkdir -p "$dir/run/test/ct" "$dir/run/test/cli" "$dir/run/test/stress" "$dir/run/build/test-logs"
-cp test/run "$dir/run/test"
+cp test/run test/slow "$dir/run/test"
 cat >"$dir/run/test/job" <<'END'
 #!/bin/sh
 [ "$1" != --can-isolate ] || exit 0
-echo "$1 $2${INVISO_WITHOUT_SLOW:+ without}" >>asked
+echo "$1 $2${INVISO_WITHOUT_SLOW:+ without $INVISO_WITHOUT_SLOW}" >>asked
 echo "$1 $2 1 0 0 0 0" >>"$LOGS/results"
 END
 chmod +x "$dir/run/test/job"
@@ -132,12 +132,12 @@ for name in test/cli/long.sh test/cli/short.sh test/ct/select_SUITE.erl test/ct/
 	: >"$dir/run/$name"
 done
 chmod +x "$dir"/run/test/cli/*.sh
-printf '%s\n' '# long' 'ct select_SUITE:large' 'cli long' 'stress kill' >"$dir/run/test/slow.list"
+printf '%s\n' '# long' 'ct select_SUITE:large,huge' 'cli long' 'stress kill' >"$dir/run/test/slow.list"
 
 asked() { # SELECTION EXPECTED WHAT: which jobs test/run starts
 	rm -f "$dir/run/asked"
 	# shellcheck disable=SC2086  # words
-	INVISO_MATRIX=${matrix:-} INVISO_NO_BUILD=1 "$dir/run/test/run" $1 >"$dir/out" 2>&1
+	INVISO_MATRIX=${matrix:-} SLOW_HALF=${half:-} INVISO_NO_BUILD=1 "$dir/run/test/run" $1 >"$dir/out" 2>&1
 	got=$(sort "$dir/run/asked" | tr '\n' ';')
 	[ "$got" = "$2" ] || echo "# asked: $got"
 	[ "$got" = "$2" ]
@@ -146,12 +146,17 @@ asked() { # SELECTION EXPECTED WHAT: which jobs test/run starts
 asked 'cli stress' 'cli short;stress ring;' 'a whole group has no long tests'
 asked cli:long 'cli long;' 'a long test that is named runs'
 if command -v erl >/dev/null; then
-	asked ct 'ct select_SUITE without;' 'all suites run without their long cases'
+	asked ct 'ct select_SUITE without all;' 'all suites run without their long cases'
 	asked ct:select 'ct select_SUITE;' 'a suite that is named runs with its long cases'
-	matrix=newest asked ct 'ct select_SUITE;' 'on other releases suites run with their long cases'
+	matrix=newest asked ct 'ct select_SUITE;' 'on the newest release suites run with their long cases'
+	matrix=other asked ct 'ct select_SUITE without all;' \
+		'on other releases suites run without their long cases'
+	matrix=newest half=1 asked ct 'ct select_SUITE without 1;' \
+		'the newest release leaves out the half that make slow runs'
 fi
-asked slow 'cli long;ct select_SUITE:large;stress kill;' 'the group of long tests has all of them'
-asked slow:select 'ct select_SUITE:large;' 'one of them can be named'
+asked slow 'cli long;ct select_SUITE:large,huge;stress kill;' 'the group of long tests has all of them'
+half=1 asked slow 'cli long;ct select_SUITE:huge;stress kill;' 'half of the long cases can be requested'
+asked slow:select 'ct select_SUITE:large,huge;' 'one of them can be named'
 
 # --- a second run -------------------------------------------------------------
 
@@ -287,12 +292,16 @@ counted ct ends_SUITE:nothing '0 1 0' 'a case that does not exist is a failure'
 
 # test/slow.list names two of the four cases.
 echo 'ct nodes_SUITE:killed,died' >"$tree/test/slow.list"
+cp test/slow "$tree/test"
 : >"$dir/logs/results"
-INVISO_WITHOUT_SLOW=1
+INVISO_WITHOUT_SLOW=all
 export INVISO_WITHOUT_SLOW
 counted ct nodes_SUITE '1 1 0' 'the long cases of a suite can be left out'
 counted ct nodes_SUITE:1of1 '1 1 0' 'the long cases of a part of a suite can be left out'
 counted ct nodes_SUITE:killed '1 0 0' 'a long case that is named runs'
+INVISO_WITHOUT_SLOW=1
+: >"$dir/logs/results"
+counted ct nodes_SUITE '2 1 0' 'half of the long cases can be left out'
 unset INVISO_WITHOUT_SLOW
 
 # The VM crashes after the last case.

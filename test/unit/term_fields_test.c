@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records are printed with the names of their fields. If a record is below the
- * bound on depth, some of its parts are not printed. */
+/* Records are printed with the names of their fields. If a record is nested deeper
+ * than the bound on depth, some of its parts are not printed. */
 #include "term/fields.h"
 
 #include <setjmp.h>
