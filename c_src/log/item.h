@@ -60,8 +60,8 @@ struct inv_item {
 	uint32_t stream; /* number of the stream in its log; 0 if there is only
 			    one */
 	uint32_t feed;	 /* number of the item's feed in the merge */
-	bool early;	 /* the node wrote this note after events that the
-			  * reader returns later */
+	bool early;	 /* the reader returns this note too early: before
+			  * events that the node wrote before the note */
 	/*
 	 * Erlang system time of the node, in ns since the Unix epoch. An event
 	 * without a time has the time of the previous event.
