@@ -219,7 +219,9 @@ node_is_killed_as_pid_1(Config) ->
         integer_to_list(erlang:system_time()) ++ "_",
     {Peer, 1, _} =
         node(Log, #{ring => {file, Ring}, drain_ms => 10000, flush_ms => 0},
-             #{exec => {os:find_executable("unshare"), Unshare},
+             %% With a TCP connection the node would be detached, and so a child of PID 1.
+             #{connection => standard_io,
+               exec => {os:find_executable("unshare"), Unshare},
                args => ?LIB:node_args() ++ ["-inviso_tag", Tag]}),
     ?LIB:call(Peer, ?NODE, flood, [1, 30000]),
     [Os] = [P || P <- processes_with(Tag), is_pid_1(P)],
