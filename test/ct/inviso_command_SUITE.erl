@@ -426,7 +426,8 @@ tls_node(Config) ->
 tls_node_refused(Config) ->
     Dir = ?config(base, Config),
     Pem = filename:join(Dir, "tls.pem"),
-    _ = os:cmd("cd " ++ Dir ++ " && openssl req -x509 -newkey rsa:2048 -nodes "
+    _ = os:cmd("cd " ++ Dir ++ " && openssl req -x509 -newkey ec "
+               "-pkeyopt ec_paramgen_curve:P-256 -nodes "
                "-subj /CN=x -keyout tls.pem -out cert.pem 2>/dev/null && "
                "cat cert.pem >>tls.pem && chmod 644 tls.pem"),
     Node = a_node(Config, #{args => ["-proto_dist", "inet_tls",

@@ -81,7 +81,7 @@ init_per_testcase(Case, Config) when Case =:= a_system_without_distribution;
     [{nodes, [N]} | Config];
 init_per_testcase(Case, Config) ->
     Dir = dir(Case, Config),
-    N1 = inviso_test_lib:start_node(control1, Dir),
+    N1 = inviso_test_lib:shared_node(control1, Dir),
     N2 = inviso_test_lib:start_stock_node(control2, Dir),
     ok = inviso_test_lib:connect([N1, N2]),
     [{nodes, [N1, N2]} | Config].

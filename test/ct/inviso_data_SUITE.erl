@@ -60,7 +60,7 @@ init_per_testcase(a_system_without_distribution = Case, Config) ->
     [{nodes, [N]} | Config];
 init_per_testcase(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
-    N1 = inviso_test_lib:start_node(data1, Dir),
+    N1 = inviso_test_lib:shared_node(data1, Dir),
     N2 = inviso_test_lib:start_stock_node(data2, Dir),
     ok = inviso_test_lib:connect([N1, N2]),
     _ = [?PROBE:load(N) || N <- [N1, N2]],

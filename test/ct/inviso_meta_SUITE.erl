@@ -75,7 +75,7 @@ all() ->
 
 init_per_testcase(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
-    N1 = inviso_test_lib:start_node(meta1, Dir),
+    N1 = inviso_test_lib:shared_node(meta1, Dir),
     N2 = inviso_test_lib:start_stock_node(meta2, Dir),
     ok = inviso_test_lib:connect([N1, N2]),
     ok = ?P:load(N1),

@@ -65,7 +65,8 @@ floats(_Config) ->
            || E <- lists:seq(-307, 307),
               D <- ["1.0", "1.2", "9.99", "1.23456789", "5.0",
                     "1.2345678901234567"]],
-    Bits = [F || _ <- lists:seq(1, 40000), F <- [random_bits()], F =/= nan],
+    Bits = [F || _ <- lists:seq(1, inviso_test_lib:soak(10000, 40000)),
+                 F <- [random_bits()], F =/= nan],
     Subnormal = [F || _ <- lists:seq(1, 1000),
                       <<F/float>> <- [<<0:12, (rand:uniform(1 bsl 52) - 1):52>>]],
     Decimal = [sign((rand:uniform(pow10(rand:uniform(18))) - 1) /

@@ -301,7 +301,7 @@ every_size(Config) ->
                                                  Opts#{redact => all},
                                                  sent(Terms)))),
                       Max, Depth}
-     end || Max <- lists:seq(16, 90, 3), Depth <- [1, 2, 3, 32]].
+     end || Max <- lists:seq(16, 90, inviso_test_lib:soak(7, 3)), Depth <- [1, 2, 3, 32]].
 
 %% --- all ----------------------------------------------------------------------
 

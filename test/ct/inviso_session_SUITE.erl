@@ -63,7 +63,7 @@ init_per_testcase(Case, Config) ->
 
 with_nodes(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
-    N1 = inviso_test_lib:start_node(node1, Dir),
+    N1 = inviso_test_lib:shared_node(node1, Dir),
     N2 = inviso_test_lib:start_stock_node(node2, Dir),
     ok = inviso_test_lib:connect([N1, N2]),
     [{n1, N1}, {n2, N2} | Config].

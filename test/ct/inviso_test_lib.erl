@@ -7,7 +7,7 @@
 %% linked to the test case.
 -module(inviso_test_lib).
 
--export([start_node/2, start_node/3, start_stock_node/2, start_stock_node/3,
+-export([start_node/2, start_node/3, shared_node/2, start_stock_node/2, start_stock_node/3,
          start_alone/1, stop_node/1, forget_node/1, call/4, spawn_call/4,
          connect/1, flags_in/2, ebin/0, priv/0, product/1,
          footprint/1, left_behind/2, wait_until/1, wait_until/2, soak/2, seed/1,
@@ -22,6 +22,15 @@
 -spec start_node(atom() | string(), file:filename()) -> test_node().
 start_node(Name, Dir) ->
     start(Name, Dir, ["-pa", ebin()]).
+
+%% @doc Returns a node that has inviso on its path: one that an earlier case of the suite has
+%% stopped (inviso_node_pool), or a new one.
+-spec shared_node(atom() | string(), file:filename()) -> test_node().
+shared_node(Name, Dir) ->
+    case inviso_node_pool:take(Name) of
+        none -> inviso_node_pool:started(Name, start_node(Name, Dir));
+        Node -> at(dirs(Dir, unique(Name)), Node)
+    end.
 
 %% @doc Starts a node with arguments that put inviso on its path.
 -spec start_node(atom() | string(), file:filename(), [string()]) -> test_node().
@@ -61,11 +70,8 @@ start(Name, Dir, Args) ->
     start(Name, Dir, Args, []).
 
 start(Name, Dir0, Args, Env0) ->
-    Unique = lists:concat([Name, "_", os:getpid(), "_",
-                           erlang:unique_integer([positive])]),
-    Dir = filename:join(Dir0, Unique),
-    Tmp = filename:join(Dir, "tmp"),
-    ok = filelib:ensure_dir(filename:join(Tmp, "x")),
+    Unique = unique(Name),
+    {Dir, Tmp} = dirs(Dir0, Unique),
     Env = Env0 ++
         [{"TMPDIR", Tmp}
          | [{Var, ""} || Var <- ["ERL_LIBS", "ERL_FLAGS", "ERL_AFLAGS"]]],
@@ -87,23 +93,54 @@ start(Name, Dir0, Args, Env0) ->
     #{peer => Peer, name => Node, dir => Dir, tmp => Tmp,
       os_pid => peer:call(Peer, os, getpid, [], 120000)}.
 
+unique(Name) ->
+    lists:concat([Name, "_", os:getpid(), "_", erlang:unique_integer([positive])]).
+
+%% Makes a directory for a node, and one for its temporary files.
+dirs(Dir, Unique) ->
+    Own = filename:join(Dir, Unique),
+    Tmp = filename:join(Own, "tmp"),
+    ok = filelib:ensure_dir(filename:join(Tmp, "x")),
+    {Own, Tmp}.
+
+%% Gives directories to a node that runs already.
+at({Dir, Tmp}, Node) ->
+    ok = call(Node, file, set_cwd, [Dir]),
+    true = call(Node, os, putenv, ["TMPDIR", Tmp]),
+    Node#{dir => Dir, tmp => Tmp}.
+
 %% @doc Stops a node. Fails if the node has died, unless the test has called
 %% stop_node/1 or {@link forget_node/1} before.
 -spec stop_node(test_node()) -> ok.
 stop_node(#{name := Name, os_pid := OsPid} = Node) ->
-    Alive = filelib:is_file(ended(Node))
-        orelse (catch call(Node, os, getpid, [])),
-    forget_node(Node),
-    lists:member(Alive, [true, OsPid]) orelse error({node_died, Name, Alive}),
-    ok.
+    case has_ended(Node) of
+        true ->
+            ok;
+        false ->
+            Alive = (catch call(Node, os, getpid, [])),
+            case Alive =:= OsPid andalso inviso_node_pool:give(Node) of
+                true -> ok = file:write_file(ended(Node), "");
+                false -> forget_node(Node)
+            end,
+            Alive =:= OsPid orelse error({node_died, Name, Alive}),
+            ok
+    end.
 
 %% @doc Marks a node as ended, after the test has killed the node.
 -spec forget_node(test_node()) -> ok.
 forget_node(#{peer := Peer} = Node) ->
-    ok = file:write_file(ended(Node), ""),
-    unlink(Peer),
-    catch peer:stop(Peer),
-    ok.
+    case has_ended(Node) of
+        true ->
+            ok;
+        false ->
+            ok = file:write_file(ended(Node), ""),
+            unlink(Peer),
+            catch peer:stop(Peer),
+            ok
+    end.
+
+has_ended(Node) ->
+    filelib:is_file(ended(Node)).
 
 %% Returns the path of the file whose existence marks a node as ended. Each process that may stop
 %% the node can see this file.

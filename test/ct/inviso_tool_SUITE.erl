@@ -69,7 +69,7 @@ init_per_testcase(a_system_without_distribution = Case, Config) ->
     [{nodes, [N]}, {dir, cases(Dir)} | Config];
 init_per_testcase(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
-    N1 = inviso_test_lib:start_node(tool1, Dir),
+    N1 = inviso_test_lib:shared_node(tool1, Dir),
     N2 = inviso_test_lib:start_stock_node(tool2, Dir),
     ok = inviso_test_lib:connect([N1, N2]),
     [{nodes, [N1, N2]}, {dir, cases(Dir)} | Config].
