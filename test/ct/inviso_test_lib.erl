@@ -28,8 +28,14 @@ start_node(Name, Dir) ->
 -spec shared_node(atom() | string(), file:filename()) -> test_node().
 shared_node(Name, Dir) ->
     case inviso_node_pool:take(Name) of
-        none -> inviso_node_pool:started(Name, start_node(Name, Dir));
-        Node -> at(dirs(Dir, unique(Name)), Node)
+        none ->
+            inviso_node_pool:started(Name, start_node(Name, Dir));
+        Node ->
+            %% The directory of temporary files stays: the library was loaded from there.
+            Own = filename:join(Dir, unique(Name)),
+            ok = filelib:ensure_dir(filename:join(Own, "x")),
+            ok = call(Node, file, set_cwd, [Own]),
+            Node#{dir => Own}
     end.
 
 %% @doc Starts a node with arguments that put inviso on its path.
@@ -71,7 +77,9 @@ start(Name, Dir, Args) ->
 
 start(Name, Dir0, Args, Env0) ->
     Unique = unique(Name),
-    {Dir, Tmp} = dirs(Dir0, Unique),
+    Dir = filename:join(Dir0, Unique),
+    Tmp = filename:join(Dir, "tmp"),
+    ok = filelib:ensure_dir(filename:join(Tmp, "x")),
     Env = Env0 ++
         [{"TMPDIR", Tmp}
          | [{Var, ""} || Var <- ["ERL_LIBS", "ERL_FLAGS", "ERL_AFLAGS"]]],
@@ -95,19 +103,6 @@ start(Name, Dir0, Args, Env0) ->
 
 unique(Name) ->
     lists:concat([Name, "_", os:getpid(), "_", erlang:unique_integer([positive])]).
-
-%% Makes a directory for a node, and one for its temporary files.
-dirs(Dir, Unique) ->
-    Own = filename:join(Dir, Unique),
-    Tmp = filename:join(Own, "tmp"),
-    ok = filelib:ensure_dir(filename:join(Tmp, "x")),
-    {Own, Tmp}.
-
-%% Gives directories to a node that runs already.
-at({Dir, Tmp}, Node) ->
-    ok = call(Node, file, set_cwd, [Dir]),
-    true = call(Node, os, putenv, ["TMPDIR", Tmp]),
-    Node#{dir => Dir, tmp => Tmp}.
 
 %% @doc Stops a node. Fails if the node has died, unless the test has called
 %% stop_node/1 or {@link forget_node/1} before.
