@@ -52,7 +52,9 @@ lint_format() {
 
 lint_tidy() {
 	pinned clang-tidy || return
-	c_files | grep '\.c$' | xargs -r -P "$(nproc)" -n 1 tools/tidy.sh
+	# A program in the background ignores SIGINT, unless env restores it.
+	c_files | grep '\.c$' |
+	env --default-signal=INT,QUIT xargs -r -P "$(nproc)" -n 1 tools/tidy.sh
 }
 
 # Tests of the checks: clang-tidy must report the planted mistakes.
@@ -241,7 +243,8 @@ lint_erlang() {
 
 lint_dialyzer() {
 	command -v dialyzer >/dev/null || { echo 'no dialyzer'; return 77; }
-	[ -n "${LINT_BEAMS:-}" ] || { echo 'no beams; make lint has them'; return 77; }
+	LINT_BEAMS=${LINT_BEAMS:-build/release/beams}
+	[ -d "$LINT_BEAMS" ] || { echo 'no beams; make lint has them'; return 77; }
 	mkdir -p build/lint
 	plt=build/lint/otp.plt
 	[ -s "$plt" ] ||
@@ -272,6 +275,7 @@ case " $checks " in
 *' tidy '*)
 	beside=$(mktemp)
 	trap 'rm -f "$beside"' EXIT
+	trap 'exit 1' HUP INT TERM
 	lint_tidy >"$beside" 2>&1 &
 	tidy=$!
 	;;

@@ -275,7 +275,8 @@ crashes(_) ->
     inviso_test_lib:wait_until(Gone).'
 
 if ! erlc -o "$beams" "$dir"/*_SUITE.erl test/ct/inviso_ct_hook.erl test/ct/inviso_test_lib.erl \
-	test/ct/inviso_sessions_lib.erl test/ct/inviso_stock_node.erl >"$dir/out" 2>&1; then
+	test/ct/inviso_node_pool.erl test/ct/inviso_sessions_lib.erl test/ct/inviso_stock_node.erl \
+	>"$dir/out" 2>&1; then
 	sed 's/^/# /' "$dir/out"
 	echo 'not ok 1 - the planted suites compile'
 	exit 1

@@ -263,7 +263,7 @@ names_that_are_near_are_suggested(Config) ->
     end).
 
 an_embedded_node_loads_nothing(_Config) ->
-    {ok, Peer, _} = peer:start_link(#{connection => {{127, 0, 0, 1}, 0},
+    {ok, Peer, _} = peer:start_link(#{connection => inviso_test_lib:connection(),
                                       args => ["-mode", "embedded"]}),
     Ebin = inviso_test_lib:ebin(),
     [{module, M} = peer:call(Peer, code, load_abs,

@@ -280,7 +280,7 @@ chunks([], Peer) ->
     peer:stop(Peer),
     [];
 chunks(Seeds, none) ->
-    {ok, Peer, _} = peer:start(#{connection => {{127, 0, 0, 1}, 0},
+    {ok, Peer, _} = peer:start(#{connection => inviso_test_lib:connection(),
                                  args => ["-pa" | code:get_path()]}),
     chunks(Seeds, Peer);
 chunks([Seed | Seeds], Peer) ->

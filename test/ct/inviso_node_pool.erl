@@ -6,8 +6,7 @@
 %% inviso_test_lib:shared_node/2 with the same name takes it. A node goes into the pool only if
 %% nothing is left of the case: no process, table, trace flag, file or setting that the node did not
 %% have when it was started. Otherwise the node is stopped. Inviso's modules and library stay
-%% loaded, as on the node of a user who traces again. Connections to nodes stay, too: if they were
-%% closed, the next case could get a late message about it.
+%% loaded, as on the node of a user who traces again. Connections to other nodes are closed.
 -module(inviso_node_pool).
 
 -export([take/1, started/2, give/1]).
@@ -22,9 +21,14 @@ take(Name) ->
     case request({take, Name}) of
         none ->
             none;
-        #{peer := Peer} = Node ->
-            link(Peer),
-            Node
+        #{peer := Peer, name := NodeName} = Node ->
+            case is_process_alive(Peer) of
+                true ->
+                    link(Peer),
+                    Node;
+                false ->
+                    error({node_died_in_the_pool, NodeName})
+            end
     end.
 
 %% @doc Notes what a new node has. The caller must have started the node.
@@ -61,8 +65,9 @@ clear(Node, Known) ->
             Call(erlang, whereis, [Name]) =/= undefined],
     New = Call(erlang, processes, []) -- Known,
     Calls = Call(lists, zipwith, [fun erlang:process_info/2, New, [initial_call || _ <- New]]),
-    _ = [Call(erlang, exit, [P, kill]) || {P, {_, {M, _, _}}} <- lists:zip(New, Calls),
-                                          is_of_a_suite(M)],
+    Killed = [{P, MFA} || {P, {_, {M, _, _} = MFA}} <- lists:zip(New, Calls), is_of_a_suite(M)],
+    _ = [Call(erlang, exit, [P, kill]) || {P, _} <- Killed],
+    ct:log("killed on ~p: ~p", [maps:get(name, Node), Killed]),
     _ = [Call(code, F, [M]) || {M, File} <- Call(code, all_loaded, []),
                                is_list(File), not lists:prefix(code:root_dir(), File),
                                is_of_a_suite(M),

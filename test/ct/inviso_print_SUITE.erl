@@ -227,7 +227,7 @@ leaf() ->
 wide_range(_Config) ->
     Paths = [P || P <- code:get_path(), not lists:prefix(code:lib_dir(), P)],
     {ok, Peer, _} = peer:start_link(
-                      #{connection => {{127, 0, 0, 1}, 0},
+                      #{connection => inviso_test_lib:connection(),
                         args => ["+pc", "unicode", "-pa",
                                  filename:dirname(code:which(?MODULE)) | Paths]}),
     try

@@ -51,7 +51,7 @@ leave(Guard) ->
 payload() ->
     case persistent_term:get(?MODULE, none) of
         none ->
-            Payload = inviso_bring:payload(),
+            {ok, _, _, _} = Payload = inviso_bring:payload(),
             persistent_term:put(?MODULE, Payload),
             Payload;
         Payload ->

@@ -250,7 +250,7 @@ a_node_without_control_ends_at_once(Config) ->
     traced(N1, [Node2]),
     %% The control node is stopped, as by a crash. For the traced node, a broken network looks the
     %% same.
-    inviso_test_lib:stop_node(N1),
+    inviso_test_lib:forget_node(N1),
     wait_until(fun() -> maps:get(files, inviso_test_lib:footprint(N2)) =:= []
                end),
     same(Before, N2),

@@ -2,13 +2,12 @@
 %% @doc Nodes for the suites.
 %%
 %% The nodes are peers that are controlled over a TCP connection, so that a test can
-%% call a node even if its distribution is broken. (Over standard input and output,
-%% each byte would take two characters, which Erlang code converts.) The nodes are
-%% linked to the test case.
+%% call a node even if its distribution is broken. The nodes are linked to the test
+%% case.
 -module(inviso_test_lib).
 
 -export([start_node/2, start_node/3, shared_node/2, start_stock_node/2, start_stock_node/3,
-         start_alone/1, stop_node/1, forget_node/1, call/4, spawn_call/4,
+         start_alone/1, connection/0, stop_node/1, forget_node/1, call/4, spawn_call/4,
          connect/1, flags_in/2, ebin/0, priv/0, product/1,
          footprint/1, left_behind/2, wait_until/1, wait_until/2, soak/2, seed/1,
          hurry/1]).
@@ -16,7 +15,9 @@
 -export_type([test_node/0]).
 
 -type test_node() :: #{peer := pid(), name := node(), dir := file:filename(),
-                       tmp := file:filename(), os_pid := string()}.
+                       tmp := file:filename(), os_pid := string(),
+                       %% only of a node from shared_node/2: see inviso_node_pool
+                       pool => atom() | string(), at_first => map(), known => [pid()]}.
 
 %% @doc Starts a node that has inviso on its path.
 -spec start_node(atom() | string(), file:filename()) -> test_node().
@@ -83,7 +84,7 @@ start(Name, Dir0, Args, Env0) ->
     Env = Env0 ++
         [{"TMPDIR", Tmp}
          | [{Var, ""} || Var <- ["ERL_LIBS", "ERL_FLAGS", "ERL_AFLAGS"]]],
-    Opts = #{connection => {{127, 0, 0, 1}, 0},
+    Opts = #{connection => connection(),
              shutdown => close,
              wait_boot => 120000,
              env => Env,
@@ -101,11 +102,22 @@ start(Name, Dir0, Args, Env0) ->
     #{peer => Peer, name => Node, dir => Dir, tmp => Tmp,
       os_pid => peer:call(Peer, os, getpid, [], 120000)}.
 
+%% @doc Returns the connection through which tests control peers. Over standard input and
+%% output, Erlang code converts each byte to two characters, which takes much CPU time. But a
+%% peer with a TCP connection is detached, so the reports of sanitizers, which it writes to
+%% standard error, would be lost.
+-spec connection() -> standard_io | {inet:ip_address(), 0}.
+connection() ->
+    case os:getenv("ASAN_OPTIONS") of
+        false -> {{127, 0, 0, 1}, 0};
+        _ -> standard_io
+    end.
+
 unique(Name) ->
     lists:concat([Name, "_", os:getpid(), "_", erlang:unique_integer([positive])]).
 
-%% @doc Stops a node. Fails if the node has died, unless the test has called
-%% stop_node/1 or {@link forget_node/1} before.
+%% @doc Stops a node, or gives a shared node back to the pool. Fails if the node has died, unless
+%% the test has called stop_node/1 or {@link forget_node/1} before.
 -spec stop_node(test_node()) -> ok.
 stop_node(#{name := Name, os_pid := OsPid} = Node) ->
     case has_ended(Node) of
@@ -113,9 +125,9 @@ stop_node(#{name := Name, os_pid := OsPid} = Node) ->
             ok;
         false ->
             Alive = (catch call(Node, os, getpid, [])),
-            case Alive =:= OsPid andalso inviso_node_pool:give(Node) of
+            case Alive =:= OsPid andalso (catch inviso_node_pool:give(Node)) of
                 true -> ok = file:write_file(ended(Node), "");
-                false -> forget_node(Node)
+                _ -> forget_node(Node)
             end,
             Alive =:= OsPid orelse error({node_died, Name, Alive}),
             ok

@@ -333,7 +333,7 @@ node_start(Opts) ->
     node_start(Opts, true).
 
 node_start(Opts, Load) ->
-    Default = #{connection => {{127, 0, 0, 1}, 0}, wait_boot => 120000},
+    Default = #{connection => inviso_test_lib:connection(), wait_boot => 120000},
     {ok, Peer, _} = peer:start(node_opts(maps:merge(Default, Opts))),
     [ok = call(Peer, inviso_tracer, load, [priv()]) || Load],
     Peer.

@@ -164,7 +164,7 @@ options_at_their_ends_are_taken(Config) ->
 many_threads_share_the_usual_memory(_Config) ->
     Args = ["+S", "1024:1", "+SDcpu", "1024:1", "+SDio", "1024",
             "-pa", filename:dirname(code:which(inviso_opts))],
-    {ok, Peer, _} = peer:start_link(#{connection => {{127, 0, 0, 1}, 0}, args => Args,
+    {ok, Peer, _} = peer:start_link(#{connection => inviso_test_lib:connection(), args => Args,
                                 wait_boot => 120000}),
     Numbers = fun(Opts) ->
                       {ok, #{numbers := N}} =
