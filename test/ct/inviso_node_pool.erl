@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% @doc Nodes with inviso on their path that several cases of a suite use, one after the other.
 %%
-%% Such a node takes 0.7 s of CPU time: for its start, and to load inviso's modules. So
+%% The start of such a node takes CPU time, and loading inviso's modules takes even more. So
 %% inviso_test_lib:stop_node/1 gives the node to this pool, and the next call of
 %% inviso_test_lib:shared_node/2 with the same name takes it. A node goes into the pool only if
 %% nothing is left of the case: no process, table, trace flag, file or setting that the node did not
@@ -74,8 +74,9 @@ clear(Node, Known) ->
                                F <- [purge, delete, purge]],
     ok.
 
-%% Returns true for a module that is not inviso's. A process with such a module in its initial call
-%% was spawned by a suite.
+%% Returns true for a module that is not inviso's. If the initial call of a new process has such a
+%% module, the process was usually spawned by a suite. It can also be a connection to another node,
+%% or a fun that inviso has spawned; these processes are killed, too.
 is_of_a_suite(proc_lib) -> false;
 is_of_a_suite(M) -> not filelib:is_file(filename:join(inviso_test_lib:ebin(),
                                                       atom_to_list(M) ++ ".beam")).
@@ -111,7 +112,7 @@ state(Node) ->
         ports => length(Call(erlang, ports, [])),
         applications => lists:sort([A || {A, _, _} <- Call(application, which_applications, [])]),
         settings => [Call(application, get_all_env, [A]) || A <- [inviso, kernel]],
-        environment => lists:sort([V || V <- Call(os, getenv, []), not lists:prefix("TMPDIR=", V)]),
+        environment => lists:sort(Call(os, getenv, [])),
         persistent_terms => lists:sort([K || {K, _} <- Call(persistent_term, get, []),
                                              not is_of_logger(K)]),
         system_tracer => Call(seq_trace, get_system_tracer, []),
