@@ -39,7 +39,15 @@ recorded(Config) ->
     [{ok, #{dropped := 0}} = call(N, ?WORK, stop, []) || N <- Nodes],
     Truth = lists:append([call(N, ?WORK, truth, []) || N <- Nodes]),
     stop(Nodes),
-    [{logs, Logs}, {labels, Labels}, {truth, maps:from_list(Truth)} | Config].
+    Graphs = maps:from_list(Truth),
+    %% In funs, because Common Test prints Config for each case, and large terms slowly.
+    [{logs, Logs}, {labels, fun() -> Labels end}, {truth, fun() -> Graphs end} | Config].
+
+labels(Config) ->
+    (?config(labels, Config))().
+
+truth(Config) ->
+    (?config(truth, Config))().
 
 end_per_suite(_Config) -> ok.
 
@@ -68,7 +76,7 @@ example_of_the_seed(Config) ->
 %% Random programs were run. The causes that merge finds must be the true causes.
 
 random_programs(Config) ->
-    Labels = ?config(labels, Config),
+    Labels = labels(Config),
     {Events, Said} = events(?config(logs, Config), []),
     ct:log("~ts~n~p requests, ~p events", [Said, length(Labels), length(Events)]),
     is_the_truth(Config, Events),
@@ -79,7 +87,7 @@ random_programs(Config) ->
 
 is_the_truth(Config, Events) ->
     in_order(Events),
-    equal(?config(truth, Config), graph(Events)),
+    equal(truth(Config), graph(Events)),
     [] = [E || #{<<"orphan">> := _} = E <- Events],
     [] = [E || #{<<"certain">> := false} = E <- Events].
 
@@ -227,7 +235,7 @@ nearest(Id, ById, Ids) ->
 %% in JSON and in text.
 trees_are_the_truth(Config) ->
     Logs = ?config(logs, Config),
-    Truth = ?config(truth, Config),
+    Truth = truth(Config),
     {Events, _} = events(Logs, []),
     [begin
          Hops = hops(Logs, N, []),
@@ -274,7 +282,7 @@ joined(A, B) ->
     maps:fold(fun(K, V, Sum) -> Sum#{K => max(V, maps:get(K, Sum, 0))} end, A, B).
 
 some_requests(Config) ->
-    All = length(?config(labels, Config)),
+    All = length(labels(Config)),
     lists:usort([rand:uniform(All) || _ <- lists:seq(1, inviso_test_lib:soak(8, 100))]).
 
 hops(Logs, N, Args) ->
@@ -373,7 +381,7 @@ list_of_requests(Config) ->
     {_, Bin, _} = ?LIB:merge(Logs, "json", ["--requests"]),
     Rows = [inviso_trace_json:decode(L)
             || L <- binary:split(Bin, <<"\n">>, [global, trim_all])],
-    true = length(Rows) =:= length(?config(labels, Config)),
+    true = length(Rows) =:= length(labels(Config)),
     [begin
          Mine = [E || #{<<"request">> := R} = E <- Events, R =:= N],
          #{<<"label">> := L} = hd(Mine),
@@ -425,7 +433,8 @@ trees_of_lossy_logs(Config) ->
     {0, _} = {length([L || L <- Largest, element(1, L) < 2]), Largest},
     %% The formats of diagrams show the whole request, too.
     [{_, <<_, _/binary>>, _} = ?LIB:merge(Logs, Format, [])
-     || Format <- ["mermaid", "shiviz", "sequence"]].
+     || Format <- ["mermaid", "shiviz", "sequence"]],
+    ok.
 
 sizes(Events) ->
     Counts = lists:foldl(fun(#{<<"request">> := R}, M) ->

@@ -314,7 +314,8 @@ many_names_in_a_packet(Config) ->
     Items = record(Config, #{packet_bytes => 4096},
                    Atoms ++ Pids ++ Atoms),
     Wanted = [wanted(T) || T <- Atoms ++ Pids ++ Atoms],
-    Wanted = [P || #{<<"payload">> := [P]} <- Items].
+    Wanted = [P || #{<<"payload">> := [P]} <- Items],
+    ok.
 
 %% An event with the largest permitted terms fits into the smallest packet. A term takes at most an
 %% eighth of a packet. The names of the term's atoms are also in the packet, and may take more than
