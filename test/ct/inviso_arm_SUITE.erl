@@ -68,13 +68,15 @@ suite() -> [{timetrap, {seconds, 600}}].
 
 init_per_testcase(Case, Config) ->
     Dir = proplists:get_value(priv_dir, Config),
-    Node = inviso_test_lib:start_node(Case, Dir),
+    Node = inviso_test_lib:shared_node(arm, Dir),
     true = inviso_test_lib:call(Node, code, add_patha, [ct_dir()]),
     {module, ?P} = inviso_test_lib:call(Node, code, ensure_loaded, [?P]),
     [{node, Node} | Config].
 
 end_per_testcase(_Case, Config) ->
-    inviso_test_lib:stop_node(proplists:get_value(node, Config)).
+    Node = proplists:get_value(node, Config),
+    true = inviso_test_lib:call(Node, code, del_path, [ct_dir()]),
+    inviso_test_lib:stop_node(Node).
 
 ct_dir() -> filename:dirname(filename:absname(code:which(?MODULE))).
 
@@ -203,6 +205,8 @@ nothing_matched_says_why(Config) ->
 
 modules_that_are_not_loaded_are_loaded(Config) ->
     on(Config, fun() ->
+        %% Another case may have loaded it on this node.
+        _ = [code:F(sofs) || F <- [purge, delete, purge]],
         false = erlang:module_loaded(sofs),
         {error, nothing, Why} =
             inviso_arm:plan(#{specs => [<<"sofs:set/1">>], procs => [],

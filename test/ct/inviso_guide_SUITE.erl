@@ -45,7 +45,7 @@ init_per_testcase(Case, Config) ->
     case inviso_test_lib:product("inviso") of
         {ok, _} ->
             Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
-            N1 = inviso_test_lib:start_node(guide1, Dir),
+            N1 = inviso_test_lib:shared_node(guide1, Dir),
             N2 = inviso_test_lib:start_stock_node(guide2, Dir),
             ok = inviso_test_lib:connect([N1, N2]),
             [{nodes, [{"shop1@host", with_shell(N1)},
