@@ -82,9 +82,24 @@ init_per_testcase(Case, Config) when Case =:= a_system_without_distribution;
 init_per_testcase(Case, Config) ->
     Dir = dir(Case, Config),
     N1 = inviso_test_lib:shared_node(control1, Dir),
-    N2 = inviso_test_lib:start_stock_node(control2, Dir),
-    ok = inviso_test_lib:connect([N1, N2]),
-    [{nodes, [N1, N2]} | Config].
+    case lists:member(Case, of_one_node()) of
+        true ->
+            [{nodes, [N1]} | Config];
+        false ->
+            N2 = inviso_test_lib:start_stock_node(control2, Dir),
+            ok = inviso_test_lib:connect([N1, N2]),
+            [{nodes, [N1, N2]} | Config]
+    end.
+
+%% The cases that need only the node with the control component.
+of_one_node() ->
+    [start_and_stop, state_and_status_with_their_events, what_works_while_suspended,
+     a_tracer_that_dies, trace_sessions_that_are_killed, options_of_patterns,
+     what_cannot_be_counted, what_the_engine_cannot_do_is_refused,
+     labels_that_crash_a_vm_are_refused, overload_check_by_time,
+     overload_check_by_message_and_exit, overload_init_and_remove,
+     overload_checks_that_are_there, overload_callbacks_that_crash,
+     overload_callbacks_that_hang].
 
 dir(Case, Config) ->
     filename:join(?config(priv_dir, Config), atom_to_list(Case)).
@@ -98,7 +113,7 @@ end_per_testcase(_Case, Config) ->
 %% Tests start/0,1 and stop/0. Without a control component all other functions
 %% fail.
 start_and_stop(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     shutdown = inviso(N1, stop, []),
     {ok, C} = inviso(N1, start, []),
     {error, {already_started, C}} = inviso(N1, start, [[]]),
@@ -262,7 +277,7 @@ subscribe_and_unsubscribe(Config) ->
 %% Each step is a call with its result, the status after the call, and the
 %% events that subscribers get.
 state_and_status_with_their_events(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     {ok, _} = inviso(N1, start, []),
     Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     ok = inviso(N1, subscribe, [Sub]),
@@ -326,7 +341,7 @@ state_and_status_with_their_events(Config) ->
     {ok, _} = inviso(N1, stop_all, []).
 
 what_works_while_suspended(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_node, [tag]),
     {ok, _} = inviso(N1, init_tracing, [[{trace, {file, "a.log"}},
@@ -483,7 +498,7 @@ a_runtime_component_that_dies(Config) ->
 
 %% If the tracer dies, subscribers get the event port_down.
 a_tracer_that_dies(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     {ok, _} = inviso(N1, start, []),
     Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     {ok, _} = inviso(N1, add_node, [tag]),
@@ -502,7 +517,7 @@ a_tracer_that_dies(Config) ->
 %% On OTP 25 and 26 the process inviso_engine_server provides trace sessions. If
 %% it is killed, tracing ends, and can be started again.
 trace_sessions_that_are_killed(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     {ok, _} = inviso(N1, start, []),
     Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     {ok, _} = inviso(N1, add_node, [tag]),
@@ -559,7 +574,7 @@ queue(N, Pid) ->
 %% modules that are not loaded, and no_loadcheck omits the check whether the
 %% module can be loaded.
 options_of_patterns(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_node, [tag]),
     {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
@@ -671,7 +686,7 @@ counters(Config) ->
     {call_count, false} = call(N1, erlang, trace_info, [Local, call_count]).
 
 what_cannot_be_counted(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     _ = ?PROBE:load(N1),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_node, [tag]),
@@ -725,7 +740,7 @@ what_cannot_be_counted(Config) ->
 %% On OTP 25 and 26 the engine refuses {silent, false} within an expression,
 %% before and during tracing.
 what_the_engine_cannot_do_is_refused(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     _ = ?PROBE:load(N1),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_node, [tag]),
@@ -750,7 +765,7 @@ within_an_expression(N, MFA) ->
 %% A label of a match spec is an atom or a small integer. With other labels the VM
 %% could crash, so they are refused, also before tracing begins.
 labels_that_crash_a_vm_are_refused(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     _ = ?PROBE:load(N1),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_node, [tag]),
@@ -859,7 +874,7 @@ expressions(Text, C) ->
 %% The overload check is called at once when tracing begins, and then
 %% periodically. It is not called while the node does not trace or is suspended.
 overload_check_by_time(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     _ = ?PROBE:load(N1),
     {ok, _} = inviso(N1, start, []),
     Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
@@ -904,7 +919,7 @@ overload_check_by_time(Config) ->
     [] = told(N1).
 
 overload_check_by_message_and_exit(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     _ = ?PROBE:load(N1),
     {ok, _} = inviso(N1, start, [[{overload, {{?PROBE, check}, infinity}}]]),
     {ok, _} = inviso(N1, add_node, [tag]),
@@ -929,7 +944,7 @@ overload_check_by_message_and_exit(Config) ->
 %% called when the runtime component ends or the option changes. stop_tracing calls neither Init nor
 %% Remove.
 overload_init_and_remove(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     _ = ?PROBE:load(N1),
     Option = fun(Arg) ->
                      {overload, {{?PROBE, check}, infinity,
@@ -972,7 +987,7 @@ caller(N) ->
 
 %% Tests the default check, and the check in inviso_rt_overload.
 overload_checks_that_are_there(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     {ok, _} = inviso(N1, start, []),
     {ok, _} = inviso(N1, add_node, [tag, [{overload, 100}]]),
     {ok, _} = inviso(N1, init_tracing, [{file, "a.log"}]),
@@ -1043,7 +1058,7 @@ flood(N, Rt, Times) ->
 %% If Init, Remove or the check crashes, the runtime component continues, and
 %% subscribers get an event.
 overload_callbacks_that_crash(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     _ = ?PROBE:load(N1),
     {ok, _} = inviso(N1, start, []),
     Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
@@ -1076,7 +1091,7 @@ overload_callbacks_that_crash(Config) ->
 %% If Init, Remove or the check hangs, it is killed. The runtime component
 %% answers requests meanwhile, and the next overload option works.
 overload_callbacks_that_hang(Config) ->
-    {N1, Node1, _, _} = nodes_of(Config),
+    {N1, Node1} = node_of(Config),
     _ = ?PROBE:load(N1),
     {ok, _} = inviso(N1, start, []),
     Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
@@ -1110,6 +1125,10 @@ failures(N, Sub) ->
 nodes_of(Config) ->
     [#{name := Node1} = N1, #{name := Node2} = N2] = ?config(nodes, Config),
     {N1, Node1, N2, Node2}.
+
+node_of(Config) ->
+    [#{name := Node} = N] = ?config(nodes, Config),
+    {N, Node}.
 
 dir_of(#{dir := Dir}) -> Dir.
 

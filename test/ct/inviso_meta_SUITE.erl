@@ -76,11 +76,17 @@ all() ->
 init_per_testcase(Case, Config) ->
     Dir = filename:join(?config(priv_dir, Config), atom_to_list(Case)),
     N1 = inviso_test_lib:shared_node(meta1, Dir),
-    N2 = inviso_test_lib:start_stock_node(meta2, Dir),
-    ok = inviso_test_lib:connect([N1, N2]),
-    ok = ?P:load(N1),
-    ok = ?P:load(N2),
-    [{nodes, [N1, N2]} | Config].
+    N2 = [inviso_test_lib:start_stock_node(meta2, Dir) || not lists:member(Case, of_one_node())],
+    ok = inviso_test_lib:connect([N1 | N2]),
+    [ok = ?P:load(N) || N <- [N1 | N2]],
+    [{nodes, [N1 | N2]} | Config].
+
+%% The cases that need only the node with the control component.
+of_one_node() ->
+    [call_and_return_functions, functions_as_the_manual_said, within_the_meta_tracer,
+     public_loop_data, standard_loop_data, ti_alone, functions_that_crash, side_effects,
+     a_flood_is_bounded, a_function_that_hangs, a_meta_tracer_that_dies,
+     a_meta_tracer_that_dies_leaves_others, patterns_of_others, the_module_itself].
 
 end_per_testcase(_Case, Config) ->
     _ = [inviso_test_lib:stop_node(N) || N <- ?config(nodes, Config)],
@@ -189,12 +195,12 @@ arity(_) -> 1.
 %% For each call and return of a traced function, the meta tracer calls functions of the user.
 %% Checks the arguments of the user's functions, and the effects of the terms that they return.
 call_and_return_functions(Config) ->
-    {N1, Node1, _, _} = tracing(Config),
+    {N1, Node1} = tracing(Config),
     Functions = [{?P, init}, {?P, call}, {?P, return}, {?P, remove}],
     Traced = [{'_', [], [{exception_trace}]}],
-    {ok, [{Node1, {ok, 1}}, _]} =
+    {ok, [{Node1, {ok, 1}}]} =
         inviso(N1, tpm, [?P, assoc, 2, Traced | Functions]),
-    {ok, [{Node1, {ok, 1}}, _]} =
+    {ok, [{Node1, {ok, 1}}]} =
         inviso(N1, tpm, [?P, fails, 1, Traced, void,
                          fun ?P:call/3, fun ?P:return/3, void]),
     P = run(N1, [self(), ref]),
@@ -220,7 +226,7 @@ call_and_return_functions(Config) ->
 %% In the manual of the original Inviso, call and return functions have fewer arguments: the kind of
 %% event and its time are missing. Functions with fewer arguments work, too.
 functions_as_the_manual_said(Config) ->
-    {N1, Node1, _, _} = tracing(Config),
+    {N1, Node1} = tracing(Config),
     Call = fun(Pid, [X], Publ) ->
                    {ok, Publ, term_to_binary({Pid, X, alias,
                                               erlang:timestamp()})}
@@ -230,7 +236,7 @@ functions_as_the_manual_said(Config) ->
                                                 erlang:timestamp()})}
              end,
     true = code_of(?MODULE, N1),
-    {ok, [{Node1, {ok, 1}}, _]} =
+    {ok, [{Node1, {ok, 1}}]} =
         inviso(N1, tpm, [?P, other, 1, [{'_', [], [{return_trace}]}],
                          void, Call, Return, void]),
     P = run(N1, other, [x]),
@@ -437,7 +443,7 @@ tpm_globalnames(Config) ->
 %% Tests get_tracer/0, tpm_ms/5, tpm_ms_tracer/5, ctpm_ms/4 and list_tpm_ms/3,
 %% which only the meta tracer may call.
 within_the_meta_tracer(Config) ->
-    {N1, _Node1, _, _} = tracing(Config),
+    {N1, _Node1} = tracing(Config),
     true = code_of(?MODULE, N1),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask}]),
     Ask = fun(F) ->
@@ -523,10 +529,10 @@ metacast(Config) ->
 %% --- public loop data -------------------------------------------------------
 
 public_loop_data(Config) ->
-    {N1, Node1, _, _} = added(Config),
+    {N1, Node1} = added(Config),
     Spec = {{?P, publ_new, [arg]}, {?P, publ_remove}, {?P, publ_clean}},
     Td = [{trace, {file, "a.log"}}, {ti, {file, "a.ti", Spec}}],
-    {ok, [{Node1, {ok, [{trace_log, ok}, {ti_log, ok}]}}, _]} =
+    {ok, [{Node1, {ok, [{trace_log, ok}, {ti_log, ok}]}}]} =
         inviso(N1, init_tracing, [Td]),
     {ok, _, {[], arg}} = state(N1),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, call}]),
@@ -570,7 +576,7 @@ standard_loop_data(Config) ->
      || Other <- [x, [], #{}, {}, {x, y}]],
     %% While a call of register/2 has not returned, it is in the first list of the loop data (the
     %% meta tracer's state).
-    {N1, _, _, _} = tracing(Config),
+    {N1, _} = tracing(Config),
     {ok, _} = inviso(N1, tpm_localnames, []),
     P = self(),
     ok = call(N1, inviso_rt_meta, metacast_call,
@@ -634,7 +640,7 @@ ti_specifications(Config) ->
 
 %% With {ti, _} but without {trace, _}, calls are meta traced, and no process is traced.
 ti_alone(Config) ->
-    {N1, Node1, _, _} = added(Config),
+    {N1, Node1} = added(Config),
     Only = fun(TiTD) ->
                    {ok, [{Node1, Answer}]} =
                        inviso(N1, init_tracing, [[Node1], [{ti, TiTD}]]),
@@ -701,7 +707,7 @@ relay(Config) ->
 %% --- trouble ----------------------------------------------------------------
 
 functions_that_crash(Config) ->
-    {N1, Node1, _, _} = added(Config),
+    {N1, Node1} = added(Config),
     Sub = subscriber(N1),
     Spec = {{?P, publ_crash, [1]}, {?P, publ_crash}, {?P, publ_crash}},
     {ok, [{Node1, {ok, [{trace_log, ok}, {ti_log, ok}]}}]} =
@@ -746,7 +752,7 @@ functions_that_crash(Config) ->
 %% The call function (the user's function that is called for each traced call) sets flags and
 %% patterns on the node.
 side_effects(Config) ->
-    {N1, Node1, _, _} = tracing(Config),
+    {N1, Node1} = tracing(Config),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask_rt}]),
     P = inviso_test_lib:spawn_call(N1, ?P, loop,
                                    [{patterns, local,
@@ -805,7 +811,7 @@ suspend(Config) ->
 %% If calls are faster than the user's function, some calls are lost and
 %% counted, and no mailbox grows without bound.
 a_flood_is_bounded(Config) ->
-    {N1, Node1, _, _} = tracing(Config),
+    {N1, Node1} = tracing(Config),
     Sub = subscriber(N1),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, slow}]),
     _ = [inviso_test_lib:spawn_call(N1, ?P, busy, [1000000, x])
@@ -824,7 +830,7 @@ a_flood_is_bounded(Config) ->
     %% seconds each.
     {ok, [{Node1, {ok, 1}}]} =
         inviso(N1, tpm, [[Node1], ?P, other, 1, [], void]),
-    {ok, [{Node1, {ok, idle}}, _]} = inviso(N1, stop_tracing, []),
+    {ok, [{Node1, {ok, idle}}]} = inviso(N1, stop_tracing, []),
     wait_until(fun() ->
                        #{lost := Lost} = lists:last(counts(N1, Sub, Node1)),
                        is_map_key(unhandled, Lost)
@@ -836,27 +842,27 @@ counts(N, Sub, Node) ->
 
 %% A function of the user, which the meta tracer calls, never returns.
 a_function_that_hangs(Config) ->
-    {N1, Node1, _, _} = tracing(Config),
+    {N1, Node1} = tracing(Config),
     true = code_of(?MODULE, N1),
     Sub = subscriber(N1),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask}]),
     run(N1, [fun() -> timer:sleep(infinity) end, x]),
     %% The runtime component answers other requests meanwhile.
-    {ok, [{Node1, {ok, {tracing, running}}}, _]} = inviso(N1, get_status, []),
-    {ok, [{Node1, {ok, idle}}, _]} = inviso(N1, stop_tracing, []),
+    {ok, [{Node1, {ok, {tracing, running}}}]} = inviso(N1, get_status, []),
+    {ok, [{Node1, {ok, idle}}]} = inviso(N1, stop_tracing, []),
     undefined = call(N1, erlang, whereis, [inviso_rt_meta]),
     {ok, _} = inviso(N1, init_tracing,
                      [[{trace, {file, "b.log"}}, {ti, {file, "b.ti"}}]]),
-    {ok, [{Node1, {ok, 1}}, _]} =
+    {ok, [{Node1, {ok, 1}}]} =
         inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask}]),
     run(N1, [fun() -> timer:sleep(infinity) end, x]),
-    {ok, [{Node1, ok}, _]} = inviso(N1, suspend, [why]),
+    {ok, [{Node1, ok}]} = inviso(N1, suspend, [why]),
     wait_until(fun() -> [x || {meta_down, N, {died, killed}}
                                   <- events(N1, Sub), N =:= Node1] =/= [] end),
     stop(Config).
 
 a_meta_tracer_that_dies(Config) ->
-    {N1, Node1, _, _} = tracing(Config),
+    {N1, Node1} = tracing(Config),
     true = code_of(?MODULE, N1),
     Sub = subscriber(N1),
     {ok, _} = inviso(N1, tpm, [?P, assoc, 2, [], {?P, ask}]),
@@ -870,7 +876,7 @@ a_meta_tracer_that_dies(Config) ->
                                   <- events(N1, Sub)] =/= [] end),
     {ok, [{Node1, {error, no_metatracer}}]} =
         inviso(N1, ctpm, [[Node1], ?P, assoc, 2]),
-    {ok, [{Node1, {ok, {tracing, running}}}, _]} = inviso(N1, get_status, []),
+    {ok, [{Node1, {ok, {tracing, running}}}]} = inviso(N1, get_status, []),
     run(N1, [x, x]),
     wait_until(fun() -> call(N1, erlang, trace_info, [?NAMES, meta])
                             =:= {meta, false} end),
@@ -878,7 +884,7 @@ a_meta_tracer_that_dies(Config) ->
 
 %% If the meta tracer is killed, meta tracing of another session continues.
 a_meta_tracer_that_dies_leaves_others(Config) ->
-    {N1, _, _, _} = tracing(Config),
+    {N1, _} = tracing(Config),
     true = code_of(?MODULE, N1),
     Other = inviso_test_lib:spawn_call(N1, ?MODULE, other_session, []),
     wait_until(fun() -> is_meta_traced(N1) end),
@@ -911,7 +917,7 @@ is_meta_traced(N) ->
 
 %% The meta tracing of another tool does not change.
 patterns_of_others(Config) ->
-    {N1, Node1, _, _} = tracing(Config),
+    {N1, Node1} = tracing(Config),
     Other = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     1 = call(N1, erlang, trace_pattern, [?NAMES, [], [{meta, Other}]]),
     Expected = case call(N1, inviso_vm, has_sessions, []) of
@@ -948,21 +954,23 @@ the_module_itself(Config) ->
 
 %% --- what the cases have in common ------------------------------------------
 
-%% Starts tracing on two nodes, with ti files.
+%% Starts tracing on the nodes of the case, with ti files.
 tracing(Config) ->
-    {N1, Node1, _, Node2} = Nodes = added(Config),
+    Nodes = added(Config),
     Ok = {ok, [{trace_log, ok}, {ti_log, ok}]},
-    {ok, [{Node1, Ok}, {Node2, Ok}]} =
-        inviso(N1, init_tracing,
-               [[{trace, {file, "a.log"}}, {ti, {file, "a.ti"}}]]),
+    {ok, Started} = inviso(element(1, Nodes), init_tracing,
+                           [[{trace, {file, "a.log"}}, {ti, {file, "a.ti"}}]]),
+    Started = [{Name, Ok} || #{name := Name} <- ?config(nodes, Config)],
     Nodes.
 
+%% Returns {N1, Node1, N2, Node2}, or {N1, Node1} if the case needs one node.
 added(Config) ->
-    [#{name := Node1} = N1, #{name := Node2} = N2] = ?config(nodes, Config),
+    [N1 | _] = Nodes = ?config(nodes, Config),
+    Names = [Name || #{name := Name} <- Nodes],
     {ok, _} = inviso(N1, start, []),
-    {ok, [{Node1, {ok, new}}, {Node2, {ok, new}}]} =
-        inviso(N1, add_nodes, [[Node1, Node2], tag]),
-    {N1, Node1, N2, Node2}.
+    {ok, Added} = inviso(N1, add_nodes, [Names, tag]),
+    Added = [{Name, {ok, new}} || Name <- Names],
+    list_to_tuple(lists:append([[N, Name] || #{name := Name} = N <- Nodes])).
 
 stop(Config) ->
     [N1 | _] = ?config(nodes, Config),
