@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nif/aggregate.h"
 
-#include "base/clock.h"
 #include "base/likely.h"
 #include "nif/delivery.h"
 #include "nif/encode.h"
@@ -23,7 +22,7 @@ static enum inv_outcome time_call(struct inv_tracer *t,
 				  struct inv_thread *thread,
 				  struct inv_arrival *a)
 {
-	uint64_t now = inv_arrival_time(a);
+	uint64_t now = inv_arrival_time(a, thread);
 
 	if (inv_unlikely(inv_limits_over(t, now)))
 		return come_late(&t->lanes[thread->index]);
@@ -71,7 +70,7 @@ static enum inv_outcome count(struct inv_tracer *t, struct inv_thread *thread,
 
 	if (inv_unlikely(++lane->events_lease >= COUNTS_A_LOOK)) {
 		lane->events_lease = 0;
-		(void)inv_limits_over(t, inv_mono_ns());
+		(void)inv_limits_over(t, inv_thread_now(thread));
 	}
 	return outcome;
 }

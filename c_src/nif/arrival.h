@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 #include "abi/tracer_call.h"
-#include "base/clock.h"
 #include "base/likely.h"
 #include "nif/atoms.h"
+#include "nif/thread.h"
 
 /*
  * An event as a callback gets it. The VM passes some of its fields in a map.
@@ -65,14 +65,15 @@ static inline const struct inv_tracer_event *inv_arrival_whole(
 /* Returns the time of the event. If the engine passes the event to several
  * tracers, the first tracer reads the clock and stores the time in *te.time for
  * the others, so that all sessions see the same durations of calls. */
-static inline uint64_t inv_arrival_time(const struct inv_arrival *a)
+static inline uint64_t inv_arrival_time(const struct inv_arrival *a,
+					struct inv_thread *thread)
 {
 	uint64_t *time = a->te.time;
 
 	if (inv_likely(!time))
-		return inv_mono_ns();
+		return inv_thread_now(thread);
 	if (*time == 0)
-		*time = inv_mono_ns();
+		*time = inv_thread_now(thread);
 	return *time;
 }
 

@@ -365,8 +365,8 @@ static void set_whole(struct inv_whole *w, const struct inv_tracer *t,
 		      uint32_t thread, const struct inv_kept_call *call,
 		      uint64_t now)
 {
-	w->ns = now - call->ns;
-	w->self_ns = w->ns - call->inner_ns;
+	w->ns = inv_ns_between(call->ns, now);
+	w->self_ns = inv_ns_between(call->inner_ns, w->ns);
 	w->depth = call->depth;
 	w->call = call->marks & RULED ? call : NULL;
 	w->functions = functions(t);
@@ -404,8 +404,9 @@ enum inv_verdict inv_decide_end(struct inv_tracer *t, struct inv_thread *thread,
 		return is_ruled(d, t, ev->function) ? INV_VERDICT_FORGET :
 						      INV_VERDICT_RECORD;
 	if (!(call->marks & RULED) ||
-	    (call->marks & WANTED && is_picked(t, ev->function, ev->arrival,
-					       ev->tag, ev->now - call->ns))) {
+	    (call->marks & WANTED &&
+	     is_picked(t, ev->function, ev->arrival, ev->tag,
+		       inv_ns_between(call->ns, ev->now)))) {
 		set_whole(w, t, thread->index, call, ev->now);
 		return INV_VERDICT_WHOLE;
 	}
@@ -413,7 +414,8 @@ enum inv_verdict inv_decide_end(struct inv_tracer *t, struct inv_thread *thread,
 		add(&c->forgotten, 1);
 		add(&c->ended, 1);
 	}
-	inv_kept_pop(d->kept, thread->index, process, ev->now - call->ns);
+	inv_kept_pop(d->kept, thread->index, process,
+		     inv_ns_between(call->ns, ev->now));
 	return INV_VERDICT_FORGET;
 }
 
@@ -436,7 +438,8 @@ enum inv_verdict inv_decide_exit(struct inv_tracer *t, struct inv_arrival *a,
 	if (!call)
 		return INV_VERDICT_FORGET;
 	if (!(call->marks & WANTED) ||
-	    !is_picked(t, call->function, a, INV_TAG_EXIT, now - call->ns))
+	    !is_picked(t, call->function, a, INV_TAG_EXIT,
+		       inv_ns_between(call->ns, now)))
 		return INV_VERDICT_RECORD;
 	set_whole(w, t, thread->index, call, now);
 	count_no_room(t->decide, thread->index, w);

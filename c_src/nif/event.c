@@ -124,7 +124,7 @@ static inline enum inv_outcome record(struct inv_tracer *t,
 	struct inv_recording ev = {
 		.tag = tag,
 		.ts_kind = INV_TS_NONE,
-		.now = inv_arrival_time(a),
+		.now = inv_arrival_time(a, thread),
 		.of = inv_arrival_whole(a),
 	};
 	struct inv_bound_call call;

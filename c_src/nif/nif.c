@@ -27,6 +27,7 @@ static int init_threads(ErlNifEnv *env, ERL_NIF_TERM threads)
 		if (!enif_get_uint(env, n[i], &count[i]))
 			return -1;
 	inv_threads_init(count[0], count[1], count[2]);
+	inv_thread_clock_init();
 	return 0;
 }
 

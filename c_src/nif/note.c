@@ -2,7 +2,6 @@
 #include "nif/note.h"
 
 #include "abi/event.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "nif/atoms.h"
 #include "nif/encode.h"
@@ -124,10 +123,11 @@ static bool is_hidden(const struct inv_tracer *t, const struct note *n)
 	return n->has_label && t->redaction && t->redaction->rules.all;
 }
 
-static unsigned write_notes(struct inv_tracer *t, struct inv_lane *lane,
+static unsigned write_notes(struct inv_tracer *t, struct inv_thread *thread,
 			    ErlNifEnv *env, ERL_NIF_TERM list)
 {
-	struct note note = { .now = inv_mono_ns() };
+	struct inv_lane *lane = &t->lanes[thread->index];
+	struct note note = { .now = inv_thread_now(thread) };
 	ERL_NIF_TERM head;
 	unsigned n = 0;
 
@@ -156,7 +156,7 @@ ERL_NIF_TERM inv_note_write(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 	if (!t)
 		return inv_am_closed;
 	if (thread && !t->delivery)
-		n = write_notes(t, &t->lanes[thread->index], env, argv[1]);
+		n = write_notes(t, thread, env, argv[1]);
 	inv_tracer_release();
 	return enif_make_uint(env, n);
 }

@@ -9,6 +9,7 @@
 
 #include "abi/ring.h"
 #include "base/likely.h"
+#include "nif/thread_clock.h"
 
 /*
  * The VM's threads, and how to find out that no thread uses a tracer any more.
@@ -32,14 +33,16 @@ struct inv_thread {
 							   the thread is in; 0:
 							   none */
 	uint32_t index;
-	_Atomic(const void *) held; /* the thread's hazard pointer
+	_Atomic(const void *) held;    /* the thread's hazard pointer
 				       (inv_thread_hold); NULL: none */
+	struct inv_thread_clock clock; /* only this thread uses it */
 	/* The arguments of the last call of inv_starts_ask in this thread, and
 	 * its decision. Only this thread uses them. */
 	uint64_t start_handle; /* 0: there was no such call, or its decision was
 				  used already */
 	uint64_t start_process;
 	bool start_refused; /* the event must not begin a request */
+	struct inv_thread_clock_base clock_base; /* only this thread uses it */
 };
 
 extern INV_HIDDEN _Atomic bool
@@ -66,6 +69,12 @@ static inline struct inv_thread *inv_thread_self(void)
 {
 	return inv_likely(inv_thread_me != NULL) ? inv_thread_me :
 						   inv_thread_register();
+}
+
+/* Returns the time of an event that the calling thread handles. */
+static inline uint64_t inv_thread_now(struct inv_thread *t)
+{
+	return inv_thread_clock_now(&t->clock, &t->clock_base);
 }
 
 static inline void inv_thread_enter(struct inv_thread *t, uint32_t slot)

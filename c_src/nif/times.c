@@ -245,7 +245,8 @@ static void end(struct counter *c, uint64_t process, uint32_t function,
 	if (inv_unlikely(!inv_spans_end(c->t->timing->spans, &use, process,
 					function, &span)))
 		return;
-	add_value(c, cell_of_call(c, process, &span), now - span.ns);
+	add_value(c, cell_of_call(c, process, &span),
+		  inv_ns_between(span.ns, now));
 }
 
 /* If the VM will not report the end of a call, counts the call as unpaired.

@@ -113,7 +113,7 @@ enum inv_outcome inv_verdict(struct inv_tracer *t, struct inv_thread *thread,
 		.of = &a->te,
 		.tag = tag,
 		.ts_kind = INV_TS_NONE,
-		.now = inv_arrival_time(a),
+		.now = inv_arrival_time(a, thread),
 	};
 	struct inv_bound_call call;
 	struct inv_tracer_event plain;

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "nif/thread_clock.h"
+
+/* Much more than the clock may differ from inv_mono_ns(). */
+#define ERROR_NS 1000u
+
+/* How long a test reads the clock: in this time its rate is measured. */
+#define LONG_NS 200000000u
+
+struct clock {
+	struct inv_thread_clock clock;
+	struct inv_thread_clock_base base;
+};
+
+static uint64_t now_of(struct clock *c)
+{
+	return inv_thread_clock_now(&c->clock, &c->base);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	inv_thread_clock_init();
+	return 0;
+}
+
+/* Reads the clock between two calls of inv_mono_ns(), again and again. */
+static void read_for(struct clock *c, uint64_t ns)
+{
+	uint64_t end = inv_mono_ns() + ns;
+	uint64_t before;
+	uint64_t now;
+
+	do {
+		before = inv_mono_ns();
+		now = now_of(c);
+		assert_true(now + ERROR_NS >= before);
+		assert_true(now <= inv_mono_ns() + ERROR_NS);
+	} while (before < end);
+}
+
+static void agrees_with_the_clock(void **state)
+{
+	struct clock c = { 0 };
+
+	(void)state;
+	read_for(&c, LONG_NS);
+}
+
+/* The thread reads the clock only from time to time, as one that has few
+ * events. */
+static void agrees_after_pauses(void **state)
+{
+	struct clock c = { 0 };
+
+	(void)state;
+	read_for(&c, LONG_NS);
+	for (unsigned ms = 1; ms <= 256; ms *= 4) {
+		inv_sleep_ms(ms);
+		read_for(&c, 1000000);
+	}
+}
+
+static void never_decreases(void **state)
+{
+	struct clock c = { 0 };
+	uint64_t end = inv_mono_ns() + LONG_NS;
+	uint64_t last = 0;
+	uint64_t now;
+
+	(void)state;
+	do {
+		now = now_of(&c);
+		assert_true(now >= last);
+		last = now;
+	} while (now < end);
+}
+
+/* As if another program had changed the rate of the clock. */
+static void a_wrong_rate_is_measured_again(void **state)
+{
+	struct clock c = { 0 };
+	uint32_t rate;
+
+	(void)state;
+	read_for(&c, LONG_NS);
+	rate = c.clock.rate;
+	if (rate == 0)
+		skip(); /* the kernel uses another clock source */
+	c.clock.rate = rate - rate / 16;
+	for (uint64_t end = inv_mono_ns() + LONG_NS; inv_mono_ns() < end;)
+		(void)now_of(&c);
+	assert_in_range(c.clock.rate, rate - rate / 1024, rate + rate / 1024);
+	read_for(&c, LONG_NS);
+}
+
+/* --- two threads ---------------------------------------------------------- */
+
+static _Atomic uint64_t turn; /* its lowest bit: which thread writes next */
+static uint64_t written;
+static _Atomic unsigned early;
+static uint64_t end;
+
+static bool is_my_turn(uint64_t i)
+{
+	while (atomic_load_explicit(&turn, memory_order_acquire) != i)
+		if (inv_mono_ns() > end)
+			return false;
+	return true;
+}
+
+/* Two threads write their times in turn until the end. Counts how often a
+ * thread's time was before the other thread's last time. */
+static void *take_turns(void *arg)
+{
+	uint64_t i = *(const uint64_t *)arg;
+	struct clock c = { 0 };
+	uint64_t now;
+
+	for (; is_my_turn(i); i += 2) {
+		now = now_of(&c);
+		if (now + ERROR_NS < written)
+			atomic_fetch_add(&early, 1);
+		written = now;
+		atomic_store_explicit(&turn, i + 1, memory_order_release);
+	}
+	return NULL;
+}
+
+static void threads_agree(void **state)
+{
+	static const uint64_t second = 1;
+	static const uint64_t first = 0;
+	pthread_t other;
+
+	(void)state;
+	end = inv_mono_ns() + LONG_NS;
+	assert_int_equal(
+		pthread_create(&other, NULL, take_turns, (void *)&second), 0);
+	(void)take_turns((void *)&first);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	assert_true(turn > 2);
+	assert_int_equal(early, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(agrees_with_the_clock, set_up),
+		cmocka_unit_test_setup(agrees_after_pauses, set_up),
+		cmocka_unit_test_setup(never_decreases, set_up),
+		cmocka_unit_test_setup(a_wrong_rate_is_measured_again, set_up),
+		cmocka_unit_test_setup(threads_agree, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
