@@ -6,7 +6,7 @@
 %% as notes (INV_NOTE_SAMPLE in c_src/abi/event.h).
 %%
 %% At each tick the sampler examines the processes that ran lately, and a part of
-%% the other processes. Examining takes at most a hundredth of the time of the
+%% the other processes. Examining takes at most 1/200 of the time of the
 %% node's schedulers. The VM says how many processes run or are ready to run. The
 %% product of this number and the time since the last tick is the time that the
 %% samples of the tick share. The share of a process that ran lately depends on the
@@ -41,7 +41,7 @@
 -define(ON, 16).
 
 %% Examining processes takes at most 1/BUDGET of the time of all schedulers.
--define(BUDGET, 100).
+-define(BUDGET, 200).
 -define(LEAST_SLICE, 20).
 %% ACTIVE_NS: a process that ran is examined in each tick for this time afterwards.
 %% MAX_ACTIVE: at most this many processes are examined for this reason.
