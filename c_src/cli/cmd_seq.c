@@ -356,6 +356,7 @@ static int run(struct seq *s)
 enum {
 	OPT_UTC = 256,
 	OPT_IDLE,
+	OPT_FILTER,
 };
 
 static const struct argp_option options[] = {
@@ -363,6 +364,8 @@ static const struct argp_option options[] = {
 	  "a request without an event for TIME is over, and is printed; stop "
 	  "when all requests have begun and are over (1s)",
 	  3 },
+	/* The error for it names the command that can filter. */
+	{ "filter", OPT_FILTER, "SPEC", OPTION_HIDDEN, NULL, 3 },
 	{ NULL, 0, NULL, 0, "Output:", 6 },
 	{ "output", 'o', "FILE", 0,
 	  "also write the log to FILE, for `inviso merge'; with several nodes "
@@ -433,6 +436,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--idle %s: not " INV_UNITS_MS_HELP,
 				   arg);
 		return 0;
+	case OPT_FILTER:
+		s->what.filter = arg;
+		return 0;
 	case ARGP_KEY_END:
 		inv_node_opts_check(&s->nodes, state);
 		if (!s->what.n_specs)
@@ -451,7 +457,7 @@ static const struct argp_child children[] = {
 	/* These options come after the options for nodes, as a group with its
 	 * own heading. */
 	{ &inv_seq_argp, 0, NULL, 1 },
-	{ &inv_trace_argp, 0, NULL, 0 },
+	{ &inv_trace_unfiltered_argp, 0, NULL, 0 },
 	{ &inv_look_argp, 0, NULL, 0 },
 	{ 0 },
 };

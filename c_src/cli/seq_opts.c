@@ -57,6 +57,21 @@ static void sample(struct argp_state *state, const char *arg, uint64_t *n)
 		argp_error(state, "--sample %s: not a part such as 1/100", arg);
 }
 
+/* The most variables whose values the node can show as labels (VALUE_MAX in
+ * c_src/nif/starts.c, without the two other elements of the value). */
+#define LABELS_MAX 62u
+
+static unsigned n_labels(const char *names)
+{
+	unsigned n = 1;
+
+	while ((names = strchr(names, ',')) != NULL) {
+		names++;
+		n++;
+	}
+	return n;
+}
+
 /* Appends a name to o->label, after a comma. */
 static error_t add_label(struct inv_seq_opts *o, const char *name)
 {
@@ -90,7 +105,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_LABEL:
 		if (!*arg)
 			argp_error(state, "--label: the name is empty");
-		return add_label(o, arg);
+		if (add_label(o, arg))
+			return ENOMEM;
+		if (n_labels(o->label) > LABELS_MAX)
+			argp_error(state, "--label: at most %u variables",
+				   LABELS_MAX);
+		return 0;
 	case OPT_CALLS:
 		if (!*arg)
 			argp_error(state, "--calls: the SPEC is empty");

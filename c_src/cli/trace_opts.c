@@ -73,18 +73,22 @@ static const struct argp_option common_options[] = {
 	{ 0 },
 };
 
-/*
- * The options of commands that record events. The defaults of --events, --for
- * and --bytes differ, so each command's help describes them.
- */
-static const struct argp_option event_options[] = {
-	{ NULL, 0, NULL, 0, "What is traced:", 2 },
+static const struct argp_option filter_options[] = {
 	{ "filter", OPT_FILTER, "SPEC", 0,
 	  "record only events that match SPEC: a call, such as "
 	  "'shop:order(N, _) when N > 9', 'send(cart, {add, _})' or procs, or "
 	  "a match spec over the process, the tag and the rest of the trace "
 	  "message, such as '[{[_,send,stop,_],[],[]}]'",
 	  2 },
+	{ 0 },
+};
+
+/*
+ * The options of commands that record events. The defaults of --events, --for
+ * and --bytes differ, so each command's help describes them.
+ */
+static const struct argp_option event_options[] = {
+	{ NULL, 0, NULL, 0, "What is traced:", 2 },
 	{ "records", OPT_RECORDS, "FILE", 0,
 	  "FILE, a .hrl, .erl or .beam file, defines the records in --filter, "
 	  "and those in the output that the node's debug information does not "
@@ -346,9 +350,6 @@ static error_t parse_event(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = o;
 		return 0;
-	case OPT_FILTER:
-		o->filter = arg;
-		return 0;
 	case OPT_RECORDS:
 		if (inv_record_file_load(&o->records, arg, &err))
 			argp_error(state, "%s", err.text);
@@ -387,6 +388,22 @@ static error_t parse_event(int key, char *arg, struct argp_state *state)
 		protection(state, "--open-calls", arg, INV_OPT_OPEN_CALLS,
 			   &o->open_calls);
 		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_filter(int key, char *arg, struct argp_state *state)
+{
+	struct inv_trace_opts *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = o;
+		return 0;
+	case OPT_FILTER:
+		o->filter = arg;
+		return 0;
 	case ARGP_KEY_END:
 		if (o->filter)
 			check_filter(o, state);
@@ -404,10 +421,21 @@ static const struct argp_child children[] = {
 	{ 0 },
 };
 
-const struct argp inv_trace_argp = {
+const struct argp inv_trace_unfiltered_argp = {
 	.options = event_options,
 	.parser = parse_event,
 	.children = children,
+};
+
+static const struct argp_child unfiltered[] = {
+	{ &inv_trace_unfiltered_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
+const struct argp inv_trace_argp = {
+	.options = filter_options,
+	.parser = parse_filter,
+	.children = unfiltered,
 };
 
 /* There is no parser here, so argp passes the input to the child. */

@@ -56,6 +56,10 @@ struct inv_trace_opts {
 };
 
 extern const struct argp inv_trace_argp;
+
+/* Like inv_trace_argp, for `seq': without --filter. */
+extern const struct argp inv_trace_unfiltered_argp;
+
 /*
  * Like inv_trace_argp, for `count': without the options about recorded events.
  */

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
 %% Tests of arming, which sets the patterns and flags of a session in steps. A plan is reported
 %% before anything is set. Patterns are set before flags. Some processes are never traced. Disarming
-%% clears everything. Each case runs on its own node.
+%% clears everything. Nothing may be left on the node, which the cases share.
 -module(inviso_arm_SUITE).
 
 -export([all/0, suite/0, init_per_testcase/2, end_per_testcase/2]).
@@ -66,7 +66,7 @@ all() ->
 
 suite() -> [{timetrap, {seconds, 600}}].
 
-init_per_testcase(Case, Config) ->
+init_per_testcase(_Case, Config) ->
     Dir = proplists:get_value(priv_dir, Config),
     Node = inviso_test_lib:shared_node(arm, Dir),
     true = inviso_test_lib:call(Node, code, add_patha, [ct_dir()]),

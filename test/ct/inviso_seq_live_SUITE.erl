@@ -496,13 +496,15 @@ nothing_matches(Config) ->
     contains(Err, <<"no module inviso_no_such_module">>).
 
 usage(Config) ->
+    Many = lists:append([["--label", "A" ++ integer_to_list(N)] || N <- lists:seq(1, 62)]),
     Bad = [{["procs"], 2, <<"only a call or `send'">>},
            {["lists:seq/2 [{'_',[],[]}]"], 2, <<"a match spec cannot begin">>},
            {["lists:seq/2 -> return"], 2, <<"has no action">>},
            {["--label", "Z", "lists:seq(A, _)"], 2, <<"no variable Z">>},
            {["--calls", "send", "lists:seq/2"], 2, <<"a function is expected">>},
            {["--sample", "2/3", "lists:seq/2"], 2, <<"such as 1/100">>},
-           {["--filter", "procs", "lists:seq/2"], 2, <<"--filter">>},
+           {["--label", "Z", "lists:seq(A, _)" | Many], 2, <<"at most 62 variables">>},
+           {["--filter", "procs", "lists:seq/2"], 2, <<"use `inviso merge --filter'">>},
            {["--raw-label", "1G", "lists:seq/2"], 2, <<"--raw-label">>},
            {[], 2, <<"no SPEC">>}],
     _ = [begin
@@ -510,6 +512,9 @@ usage(Config) ->
                  run(?config(opts, Config), ["seq", "-n", names(Config) | Args]),
              contains(Err, Text)
          end || {Args, Status, Text} <- Bad],
+    #{status := 0, out := Help} = run(?config(opts, Config), ["seq", "--help"]),
+    contains(Help, <<"--label=VARIABLE">>),
+    nomatch = binary:match(Help, <<"--filter=SPEC">>),
     ok.
 
 %%---------------------------------------------------------------------------

@@ -141,15 +141,14 @@ static void *take_turns(void *arg)
 
 static void threads_agree(void **state)
 {
-	static const uint64_t second = 1;
-	static const uint64_t first = 0;
+	uint64_t second = 1;
+	uint64_t first = 0;
 	pthread_t other;
 
 	(void)state;
 	end = inv_mono_ns() + LONG_NS;
-	assert_int_equal(
-		pthread_create(&other, NULL, take_turns, (void *)&second), 0);
-	(void)take_turns((void *)&first);
+	assert_int_equal(pthread_create(&other, NULL, take_turns, &second), 0);
+	(void)take_turns(&first);
 	assert_int_equal(pthread_join(other, NULL), 0);
 	assert_true(turn > 2);
 	assert_int_equal(early, 0);
