@@ -18,8 +18,8 @@ static inline uint64_t inv_clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The clock from which events get their times. A call takes about 20 ns
- * (vDSO). */
+/* Events have times of this clock. A call takes 20 to 30 ns (vDSO), so threads
+ * of the VM do not call it for each event (nif/thread_clock.h). */
 static inline uint64_t inv_mono_ns(void)
 {
 	return inv_clock_ns(CLOCK_MONOTONIC);

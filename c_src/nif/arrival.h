@@ -64,7 +64,9 @@ static inline const struct inv_tracer_event *inv_arrival_whole(
 
 /* Returns the time of the event. If the engine passes the event to several
  * tracers, the first tracer reads the clock and stores the time in *te.time for
- * the others, so that all sessions see the same durations of calls. */
+ * the others, so that all sessions see the same durations of calls. If the
+ * tracers are in several libraries, each of which has clocks of its own, a
+ * ring may then have a time that is less than 1 us before its last one. */
 static inline uint64_t inv_arrival_time(const struct inv_arrival *a,
 					struct inv_thread *thread)
 {

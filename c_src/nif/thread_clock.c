@@ -53,9 +53,10 @@ void inv_thread_clock_init(void)
 static uint32_t measured(const struct inv_thread_clock *c,
 			 const struct inv_thread_clock_base *base)
 {
-	uint64_t rate = ((c->ns - base->ns) << 32) / (c->ticks - base->ticks);
+	uint64_t ticks = c->ticks - base->ticks;
+	uint64_t ns = c->ns - base->ns;
 
-	return rate <= UINT32_MAX ? (uint32_t)rate : 0;
+	return ns < ticks ? (uint32_t)((ns << 32) / ticks) : 0;
 }
 
 /* Measures the rate if enough ticks have passed. If too many have passed, only
@@ -75,20 +76,29 @@ static void keep_rate(struct inv_thread_clock *c,
 uint64_t inv_thread_clock_read(struct inv_thread_clock *c,
 			       struct inv_thread_clock_base *base)
 {
-	uint64_t before = __builtin_ia32_rdtsc();
-	uint64_t now = inv_mono_ns();
-	uint64_t took = __builtin_ia32_rdtsc() - before;
+	uint64_t before;
+	uint64_t now;
+	uint64_t took;
 	/* The thread may have returned this time already. */
 	uint64_t last = c->ns + ((uint64_t)c->valid * c->rate >> 32);
 
-	if (now < last)
-		now = last;
-	c->ns = now;
-	c->ticks = before + took / 2;
+	if (!atomic_load_explicit(&is_usable, memory_order_relaxed))
+		return inv_mono_ns();
+	before = __builtin_ia32_rdtsc();
+	now = inv_mono_ns();
+	took = __builtin_ia32_rdtsc() - before;
 	c->valid = 0;
-	if (took > UNINTERRUPTED ||
-	    !atomic_load_explicit(&is_usable, memory_order_relaxed))
+	/* The clock is ahead of inv_mono_ns(), and stands still until
+	 * inv_mono_ns() has reached it. This time is no reading, so the rate
+	 * is not measured with it. */
+	if (now < last) {
+		c->ns = last;
+		return last;
+	}
+	c->ns = now;
+	if (took > UNINTERRUPTED)
 		return now;
+	c->ticks = before + took / 2;
 	keep_rate(c, base);
 	if (c->rate)
 		c->valid = VALID;
