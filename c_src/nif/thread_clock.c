@@ -11,15 +11,14 @@
 
 #ifdef __x86_64__
 
-/* True: the time stamp counters of all processors agree, and tick at a constant
- * rate. */
+/* True: the TSC was the kernel's clock source when the library was loaded. */
 static _Atomic bool is_usable;
 
 #define CLOCK_SOURCE \
 	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
-/* The kernel uses the counter as its clock source only if it has found that the
- * counters of all processors agree. */
+/* Reads the name of the kernel's clock source. The kernel uses the TSC only if
+ * the TSCs of all processors agree. */
 void inv_thread_clock_init(void)
 {
 	char source[8] = "";
@@ -32,24 +31,24 @@ void inv_thread_clock_init(void)
 	close(fd);
 }
 
-/* For how many ticks a thread does not call inv_mono_ns() again. At 2.6 GHz
- * this is 25 us. */
+/* A thread calls inv_mono_ns() again after this many ticks (25 us at
+ * 2.6 GHz). */
 #define VALID (1u << 16)
 
-/* In how many ticks the rate is measured: at least MEASURE_MIN, 13 ms at 2.6
- * GHz, so that an error of 200 ns in a reading becomes an error of 0.4 ns in
- * VALID ticks; at most MEASURE_MAX, because in a longer time the machine may
- * have slept. */
+/* The rate is measured over at least MEASURE_MIN ticks (13 ms at 2.6 GHz): an
+ * error of 200 ns in a reading is then an error of 0.4 ns in VALID ticks. It is
+ * measured over fewer than MEASURE_MAX ticks, because in a longer time the
+ * machine may have slept. */
 #define MEASURE_MIN (1u << 25)
 #define MEASURE_MAX (1u << 31)
 
-/* If a call of inv_mono_ns() takes more ticks than this, the thread was
- * interrupted, so the counter and the clock were not read at the same time. At
- * 2.6 GHz this is 0.2 us, and a call usually takes 0.04 us. */
-#define UNINTERRUPTED (1u << 9)
+/* If a call of inv_mono_ns() takes more ticks than this (0.2 us at 2.6 GHz),
+ * the thread was probably interrupted, so the TSC and the clock were not read
+ * at the same time. */
+#define MAX_READING (1u << 9)
 
-/* Returns the rate from *base to the last reading of *c; 0: the counter ticks
- * slower than 1 GHz, so the clock does not use it. */
+/* Returns the rate from *base to the last reading of *c; 0: the TSC ticks at
+ * 1 GHz or slower, so the clock does not use it. */
 static uint32_t measured(const struct inv_thread_clock *c,
 			 const struct inv_thread_clock_base *base)
 {
@@ -59,8 +58,9 @@ static uint32_t measured(const struct inv_thread_clock *c,
 	return ns < ticks ? (uint32_t)((ns << 32) / ticks) : 0;
 }
 
-/* Measures the rate if enough ticks have passed. If too many have passed, only
- * begins a new measurement. */
+/* If enough ticks have passed since *base, measures the rate, and begins a new
+ * measurement. At the first call, or if too many ticks have passed, only begins
+ * a measurement. */
 static void keep_rate(struct inv_thread_clock *c,
 		      struct inv_thread_clock_base *base)
 {
@@ -79,7 +79,7 @@ uint64_t inv_thread_clock_read(struct inv_thread_clock *c,
 	uint64_t before;
 	uint64_t now;
 	uint64_t took;
-	/* The thread may have returned this time already. */
+	/* The latest time that the clock may have returned. */
 	uint64_t last = c->ns + ((uint64_t)c->valid * c->rate >> 32);
 
 	if (!atomic_load_explicit(&is_usable, memory_order_relaxed))
@@ -88,15 +88,15 @@ uint64_t inv_thread_clock_read(struct inv_thread_clock *c,
 	now = inv_mono_ns();
 	took = __builtin_ia32_rdtsc() - before;
 	c->valid = 0;
-	/* The clock is ahead of inv_mono_ns(), and stands still until
-	 * inv_mono_ns() has reached it. This time is no reading, so the rate
-	 * is not measured with it. */
+	/* If the clock is ahead of inv_mono_ns(), it stands still until
+	 * inv_mono_ns() has reached it. The rate is not measured with this
+	 * time. */
 	if (now < last) {
 		c->ns = last;
 		return last;
 	}
 	c->ns = now;
-	if (took > UNINTERRUPTED)
+	if (took > MAX_READING)
 		return now;
 	c->ticks = before + took / 2;
 	keep_rate(c, base);

@@ -7,39 +7,44 @@
 #include "base/likely.h"
 
 /*
- * The clock from which a thread takes the times of its events. It differs
- * from inv_mono_ns() by less than 0.3 us, and is read in about half the time.
- * While another program changes the rate of the system's clock by a tenth, the
- * difference can be 3 us.
+ * The clock from which a thread takes the times of its events. It differs from
+ * inv_mono_ns() by less than 0.3 us, and takes about half as long as
+ * inv_mono_ns(). After another program has changed the rate of the system's
+ * clock by a tenth, the difference can be 3 us until the new rate is measured.
  *
- * On x86-64, the thread reads the processor's time stamp counter, and adds the
- * ticks since the thread's last call of inv_mono_ns(). It calls inv_mono_ns()
- * again after about 25 us, so that errors cannot add up. If the kernel does not
- * use the counter as its clock source, the counters of the processors may
- * differ; then the thread calls inv_mono_ns() for each event, as on other
- * architectures (docs/decisions/0131-times-from-the-time-stamp-counter.md).
+ * On x86-64, the thread converts the ticks of the processor's time stamp
+ * counter (TSC) since its last call of inv_mono_ns() into ns, and adds them to
+ * the result of that call. At the first event after 2^16 ticks (25 us at
+ * 2.6 GHz) the thread calls inv_mono_ns() again, so that errors cannot add up.
+ * It calls inv_mono_ns() for each event if the TSC is not the kernel's clock
+ * source, on other architectures, and until the rate of the ticks is measured
+ * (docs/decisions/0131-times-from-the-time-stamp-counter.md).
  *
- * The times of one thread never decrease. Only the thread itself may use its
- * clock.
+ * The times of one thread do not decrease as long as the TSCs of the
+ * processors agree. Only the thread itself may use its clock.
  */
 struct inv_thread_clock {
-	uint64_t ticks; /* the counter at the last call of inv_mono_ns() */
-	uint64_t ns;	/* the result of this call */
+	uint64_t ticks; /* the TSC at the last call of inv_mono_ns() that was
+			   not interrupted; used only if `valid' is not 0 */
+	uint64_t ns;	/* the time at `ticks'; if `valid' is 0, the last time
+			   that was returned */
 	uint32_t rate;	/* ns per tick, in units of 2^-32; 0: unknown */
 	uint32_t valid; /* for how many ticks after `ticks' the clock need not
 			   call inv_mono_ns() again */
 };
 
-/* The call of inv_mono_ns() since which the rate is measured. */
+/* The call of inv_mono_ns() with which the measurement of the rate began. */
 struct inv_thread_clock_base {
 	uint64_t ticks; /* 0: there was no such call */
 	uint64_t ns;
 };
 
-/* Call it once, when the library is loaded. It reads a file of the kernel. */
+/* Call it when the library is loaded. It reads a file in /sys. */
 void inv_thread_clock_init(void);
 
-/* Calls inv_mono_ns() and, if possible, sets *c and *base. Returns the time. */
+/* Calls inv_mono_ns(). If the TSC is usable, updates *c, and updates *base when
+ * a measurement begins. Returns the time, which is never before an earlier
+ * one. */
 uint64_t inv_thread_clock_read(struct inv_thread_clock *c,
 			       struct inv_thread_clock_base *base);
 

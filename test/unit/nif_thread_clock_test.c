@@ -13,10 +13,11 @@
 #include "base/clock.h"
 #include "nif/thread_clock.h"
 
-/* Much more than the clock may differ from inv_mono_ns(). */
+/* More than the clock may differ from inv_mono_ns() while the rate of the
+ * system's clock does not change. */
 #define ERROR_NS 1000u
 
-/* How long a test reads the clock: in this time its rate is measured. */
+/* Long enough that a clock's rate is measured several times. */
 #define LONG_NS 200000000u
 
 struct clock {
@@ -36,7 +37,8 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Reads the clock between two calls of inv_mono_ns(), again and again. */
+/* For `ns', reads the clock between two calls of inv_mono_ns(), and checks that
+ * its time is between theirs, within ERROR_NS. */
 static void read_for(struct clock *c, uint64_t ns)
 {
 	uint64_t end = inv_mono_ns() + ns;
@@ -59,7 +61,7 @@ static void agrees_with_the_clock(void **state)
 	read_for(&c, LONG_NS);
 }
 
-/* The thread reads the clock only from time to time, as one that has few
+/* The thread pauses between short bursts of readings, as one that has few
  * events. */
 static void agrees_after_pauses(void **state)
 {
@@ -88,7 +90,8 @@ static void never_decreases(void **state)
 	} while (now < end);
 }
 
-/* As if another program had changed the rate of the clock. */
+/* Sets a wrong rate in the thread's clock, as if the rate of the system's clock
+ * had changed. */
 static void a_wrong_rate_is_measured_again(void **state)
 {
 	struct clock c = { 0 };
@@ -98,7 +101,7 @@ static void a_wrong_rate_is_measured_again(void **state)
 	read_for(&c, LONG_NS);
 	rate = c.clock.rate;
 	if (rate == 0)
-		skip(); /* the kernel uses another clock source */
+		skip(); /* the TSC is not used here */
 	for (int i = 0; i < 2; i++) {
 		c.clock.rate = i ? rate + rate / 16 : rate - rate / 16;
 		for (uint64_t ticks = c.base.ticks; c.base.ticks == ticks;)
@@ -111,12 +114,13 @@ static void a_wrong_rate_is_measured_again(void **state)
 
 /* --- two threads ---------------------------------------------------------- */
 
-static _Atomic uint64_t turn; /* its lowest bit: which thread writes next */
+static _Atomic uint64_t turn; /* the number of the next write; its lowest bit
+				 says which thread writes */
 static uint64_t written;
 static _Atomic unsigned early;
 static uint64_t end;
 
-static bool is_my_turn(uint64_t i)
+static bool waits_for_turn(uint64_t i)
 {
 	while (atomic_load_explicit(&turn, memory_order_acquire) != i)
 		if (inv_mono_ns() > end)
@@ -124,15 +128,15 @@ static bool is_my_turn(uint64_t i)
 	return true;
 }
 
-/* Two threads write their times in turn until the end. Counts how often a
- * thread's time was before the other thread's last time. */
+/* Writes this thread's time whenever it is its turn, until `end'. Counts the
+ * times that are more than ERROR_NS before the other thread's last time. */
 static void *take_turns(void *arg)
 {
 	uint64_t i = *(const uint64_t *)arg;
 	struct clock c = { 0 };
 	uint64_t now;
 
-	for (; is_my_turn(i); i += 2) {
+	for (; waits_for_turn(i); i += 2) {
 		now = now_of(&c);
 		if (now + ERROR_NS < written)
 			atomic_fetch_add(&early, 1);
