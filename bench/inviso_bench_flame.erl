@@ -6,11 +6,13 @@
 -export([rates/1, work/2, step/1]).
 
 -define(IDLE, 10000).
--define(ROUNDS, 20).
--define(INTERVAL_MS, 400).
+-define(ROUNDS, 30).
+-define(INTERVAL_MS, 200).
 
-%% Returns {Without, With}. Each is a list with one element for each interval: how often per second
-%% the busy processes completed step/1, without the sampler or with it.
+%% Returns {Without, With}. Each is a list with one element for each round: how often per second the
+%% busy processes completed step/1, without the sampler or with it. A round has four intervals:
+%% without the sampler, two with it, and without it. So a change of the machine's speed during a
+%% round affects both rates in the same way.
 rates(Work) ->
     Idle = [spawn(fun() -> receive stop -> ok end end) || _ <- lists:seq(1, ?IDLE)],
     Done = counters:new(1, [write_concurrency]),
@@ -19,12 +21,15 @@ rates(Work) ->
     Log = filename:join(Work, "flame.log"),
     {ok, Tracer} = inviso_tracer:open(Log, #{}),
     try
-        lists:unzip([{rate(Done, none), rate(Done, Tracer)}
-                     || _ <- lists:seq(1, ?ROUNDS)])
+        lists:unzip([a_round(Done, Tracer) || _ <- lists:seq(1, ?ROUNDS)])
     after
         _ = inviso_tracer:close(Tracer),
         [exit(P, kill) || P <- Busy ++ Idle]
     end.
+
+a_round(Done, Tracer) ->
+    [A, B, C, D] = [rate(Done, T) || T <- [none, Tracer, Tracer, none]],
+    {(A + D) / 2, (B + C) / 2}.
 
 rate(Done, Tracer) ->
     Sampler = case Tracer of
