@@ -27,10 +27,11 @@
 %% time. The first delay is 0, and each further delay is longer.
 -define(RESTART_MAX_MS, 5000).
 %% NAMED_MS: how long open/2 waits until the registered names are written.
-%% NAMES_MS: how long flush and close wait until other names are written. If writing
-%% takes longer, the log lacks names, but no events.
+%% NAMES_MS: how long flush and close wait until other names are written. This takes
+%% some milliseconds, but longer on a busy machine. If it takes longer than
+%% NAMES_MS, the log lacks names, but no events.
 -define(NAMED_MS, 5).
--define(NAMES_MS, 100).
+-define(NAMES_MS, 1000).
 
 -record(keeper,
         {handle :: pos_integer(),
