@@ -27,11 +27,14 @@
 %% time. The first delay is 0, and each further delay is longer.
 -define(RESTART_MAX_MS, 5000).
 %% NAMED_MS: how long open/2 waits until the registered names are written.
-%% NAMES_MS: how long flush and close wait until other names are written. This takes
-%% some milliseconds, but longer on a busy machine. If it takes longer than
-%% NAMES_MS, the log lacks names, but no events.
+%% FLUSH_NAMES_MS, CLOSE_NAMES_MS: how long flush and close wait until other names are
+%% written. This takes some milliseconds, but longer on a busy machine. If it takes
+%% longer than this time, the log lacks names, but no events. A flush has a process of
+%% its own. But while the keeper closes the tracer, it takes no anchors, and without
+%% anchors for EOF_PATIENCE_NS (c_src/spool/loop.c) the spooler takes it for dead.
 -define(NAMED_MS, 5).
--define(NAMES_MS, 1000).
+-define(FLUSH_NAMES_MS, 1000).
+-define(CLOSE_NAMES_MS, 100).
 
 -record(keeper,
         {handle :: pos_integer(),
@@ -523,7 +526,7 @@ flush_log(#keeper{handle = Handle, names = Names} = K, From, Ref) ->
     wake(K),
     Ms = inviso_deadline:ms(?CLOSE_MS),
     spawn_link(fun() ->
-                       ok = inviso_names:last(Names, ?NAMES_MS),
+                       ok = inviso_names:last(Names, ?FLUSH_NAMES_MS),
                        From ! {Ref, flush(Handle, Ms)}
                end).
 
@@ -548,7 +551,7 @@ await_flush(Handle, Number, Deadline) ->
 
 finish(K = #keeper{names = Names}, Why) ->
     wake(K), % wake the spooler, so that the rings have room for names
-    ok = inviso_names:last(Names, ?NAMES_MS),
+    ok = inviso_names:last(Names, ?CLOSE_NAMES_MS),
     ok = inviso_names:stop(Names),
     retire(K, Why),
     K1 = case K#keeper.port of
