@@ -195,8 +195,8 @@ static const ERL_NIF_TERM *read_value(const struct inv_tracer_event *te, int *n)
 }
 
 /* The event's value has an element for each variable that --label names. If the
- * value has more than VALUE_MAX elements, hold_none does not change the
- * event. */
+ * value has more than VALUE_MAX elements, hold_none does not change the event;
+ * `inviso seq' refuses so many variables (LABELS_MAX in cli/seq_opts.c). */
 #define VALUE_MAX 64
 
 /*
