@@ -52,6 +52,17 @@ static void read_for(struct clock *c, uint64_t ns)
 	} while (before < end);
 }
 
+/* This test is the first. inv_thread_clock_init() was not called yet, so the
+ * TSC is not used, as if the kernel had another clock source. */
+static void agrees_without_the_tsc(void **state)
+{
+	struct clock c = { 0 };
+
+	(void)state;
+	read_for(&c, LONG_NS);
+	assert_int_equal(c.clock.rate, 0);
+}
+
 static void agrees_with_the_clock(void **state)
 {
 	struct clock c = { 0 };
@@ -163,6 +174,7 @@ static void threads_agree(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(agrees_without_the_tsc),
 		cmocka_unit_test_setup(agrees_with_the_clock, set_up),
 		cmocka_unit_test_setup(agrees_after_pauses, set_up),
 		cmocka_unit_test_setup(never_decreases, set_up),
