@@ -112,9 +112,11 @@
  *	procs     [binary]: all, new, existing, <0.1.2>, a registered name
  *	follow    [spawned | linked]
  *	limits    #{events, bytes, rate, ms}: integers; 0 or absent: no limit.
- *		  Limits also apply while the session is arming, that is, while
- *		  it sets patterns and flags: the time ms begins before the
- *		  first pattern or flag is set
+ *		  The time ms begins when all patterns are set and before the
+ *		  first flag is set: without flags there are no events. With
+ *		  seq it begins before the first pattern is set, because
+ *		  events of requests come without flags. The limits also
+ *		  apply while the session sets flags
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
  *		  packet_bytes, buffer_bytes, compress, payload, flush_ms,
  *		  drain_ms, filter (as text), redact (list of texts; the
@@ -122,6 +124,9 @@
  *	protect   #{run_queue, memory_percent}: 0: off; absent: the default
  *	dead_man_ms  if the client sends nothing for this long, the session
  *		  ends and its files are removed
+ *	arm_ms	  the session fails if it needs more time than this, and more
+ *		  time than limits.ms, to set patterns. No effect without
+ *		  limits.ms
  *	hold_ms   how long logs are kept for `inviso fetch' after the end of
  *		  a session that has mode detached or got the request `hold'
  *	open_calls  a bound on the open calls of a process: traced calls whose
@@ -215,9 +220,8 @@
  *			time | asked | client_gone | run_queue | memory |
  *			queue | tracer
  *	text		explains `why', with figures ("run queue 212, limit
- *			64"). If the session failed because it reached the
- *			limit ms while it was arming: how many functions were
- *			armed
+ *			64"). If the session failed because arming took too
+ *			long: how many functions were armed
  *	class		if the session failed, an atom of INV_CONTROL_CLASSES;
  *			otherwise none
  *	log		in mode record or detached a binary, the path of the
@@ -249,7 +253,8 @@
  *			open, without_args}: integers (struct inv_decide_counts
  *			in nif/decide.h)
  *	lost		#{Reason :: atom => integer}
- *	ms_left		integer | infinity
+ *	ms_left		integer | infinity: what is left of limits.ms. Before
+ *			this time begins, all of it is left
  *	expected	only with dry_run: expected events a second
  *
  * 6. Through rex:

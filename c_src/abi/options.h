@@ -55,7 +55,7 @@
 	X(LIMIT, LIMIT_EVENTS, events, 0, 18446744073709551614, INV_UNSET) \
 	X(LIMIT, LIMIT_BYTES, bytes, 0, 18446744073709551614, INV_UNSET) \
 	/* the tracer stops this long after it was opened; a session stops \
-	 * this long after it began to set patterns and flags */ \
+	 * this long after it began to set flags; see control.h, section 4 */ \
 	X(LIMIT, LIMIT_MS, ms, 1, 4294967295, INV_UNSET) \
 	/* the most events recorded in one second */ \
 	X(LIMIT, LIMIT_RATE, rate, 1, 4294967295, INV_UNSET) \
@@ -70,6 +70,9 @@
 	X(PROTECT, MEMORY_PERCENT, memory_percent, 0, 100, 95) \
 	/* the session ends if its client sends nothing for this long */ \
 	X(SESSION, DEAD_MAN_MS, dead_man_ms, 1, 4294967295, 10000) \
+	/* a session that has a time limit ends if it needs more time than \
+	 * this, and more time than the limit, to set patterns */ \
+	X(SESSION, ARM_MS, arm_ms, 1, 4294967295, 60000) \
 	/* how long logs are kept for `inviso fetch' after the session */ \
 	X(SESSION, HOLD_MS, hold_ms, 0, 4294967295, 3600000) \
 	/* the most open traced calls of a process; 0: no bound */ \

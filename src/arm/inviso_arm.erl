@@ -16,8 +16,8 @@
 %% so it can do other work between two steps.
 -module(inviso_arm).
 
--export([plan/1, nothing/0, modules/1, step/3, progress/1, has_begun/2, watch/3,
-         expect/2, rules/1, decided/2, monitor/1]).
+-export([plan/1, nothing/0, modules/1, step/3, has_patterns/1, progress/1,
+         has_begun/2, watch/3, expect/2, rules/1, decided/2, monitor/1]).
 
 -export_type([plan/0, matched/0]).
 
@@ -48,6 +48,9 @@
 -record(plan, {todo :: [inviso_arm_functions:operation()],
                done = 0 :: non_neg_integer(),
                total :: non_neg_integer(),
+               %% what {@link inviso_tracing:expect_calls/2} has returned: `done'
+               %% if the VM has all patterns, or if no calls are traced
+               expects = done :: first | {'after', module()} | done,
                %% modules whose record definitions the specs use
                records = [] :: [module()],
                tracees :: inviso_arm_procs:tracees(),
@@ -220,7 +223,8 @@ make(Given, Procs, Follow, #{dry := Dry, yes := Yes} = Asked) ->
         ++ inviso_arm_system:notes(Monitor, inviso_arm_procs:is_all(Tracees))
         ++ notes(Specs, Tracees) ++ inviso_arm_foreign:shared(Functions),
     List = [{list, inviso_arm_list:lines(lists:zip(Calls, Resolved))} || Dry],
-    {ok, #plan{todo = Functions ++ [{E, 0} || E <- Events], total = Total,
+    {ok, #plan{expects = expects(Functions, Tracees),
+               todo = Functions ++ [{E, 0} || E <- Events], total = Total,
                records = lists:append([maps:get(records, S, []) || S <- Specs]),
                tracees = Tracees, monitor = Monitor, wild = Wild, yes = Yes, searched = Searched,
                rules = inviso_arm_decide:rules(lists:append(Resolved))},
@@ -228,6 +232,14 @@ make(Given, Procs, Follow, #{dry := Dry, yes := Yes} = Asked) ->
                 #{functions => Total, processes => Count,
                   sensitive => Sensitive, idle => length(Missing),
                   system => length(Monitor), notes => unique(Notes)})}.
+
+expects([_ | _], Tracees) ->
+    case inviso_arm_procs:has_calls(Tracees) of
+        true -> first;
+        false -> done
+    end;
+expects([], _) ->
+    done.
 
 counted(#{count := true}, Tracees) -> inviso_arm_procs:by_arity(Tracees);
 counted(_, Tracees) -> Tracees.
@@ -402,6 +414,7 @@ step(Plan, Workers, T, Until) ->
     end.
 
 phase(#plan{todo = [_ | _]}) -> patterns;
+phase(#plan{expects = After}) when After =/= done -> patterns;
 phase(#plan{walk = none}) -> new_processes;
 phase(_) -> processes.
 
@@ -409,6 +422,11 @@ next(#plan{todo = [{{Kind, What, MS}, N} | Rest], done = Done} = Plan, _, T) ->
     case inviso_tracing:set(Kind, What, MS, T) of
         {{ok, _}, T1} -> {ok, Plan#plan{todo = Rest, done = Done + N}, T1};
         {{error, Reason}, _} -> {error, What, Reason}
+    end;
+next(#plan{expects = After} = Plan, _, T) when After =/= done ->
+    case inviso_tracing:expect_calls(After, T) of
+        {ok, Next} -> {ok, Plan#plan{expects = Next}, T};
+        {error, Reason} -> {error, patterns, Reason}
     end;
 next(#plan{walk = none, tracees = Tracees} = Plan, Workers, T) ->
     case inviso_arm_procs:begin_walk(Tracees, T, Workers) of
@@ -448,6 +466,12 @@ why(What, Reason) ->
 
 pattern_text({M, F, A}) -> inviso_spec:format_mfa(M, F, A);
 pattern_text(What) -> atom_to_list(What).
+
+%% @doc Returns true if all patterns are set. No flag is set before that, and the next
+%% step may set flags.
+-spec has_patterns(plan()) -> boolean().
+has_patterns(#plan{todo = Todo, expects = After}) ->
+    Todo =:= [] andalso After =:= done.
 
 %% @doc Returns in words how much has been set.
 -spec progress(plan()) -> binary().

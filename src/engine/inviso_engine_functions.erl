@@ -2,15 +2,16 @@
 %% @doc Stores which patterns and counters each session has set on each function,
 %% and sets them in the VM.
 %%
-%% A session is <em>active</em> while a process has the session's flag `call', or
-%% while a match spec of the session may set this flag. The VM has the global and
+%% A session is <em>active</em> while a process has the session's flag `call', while
+%% the session expects to set this flag for the first time (expect/3), or while a match
+%% spec of the session may set this flag. The VM has the global and
 %% local patterns of active sessions only. So the patterns of other sessions cost
 %% nothing, and do not keep another tool from tracing the same functions. {@link
 %% inviso_engine_compose} makes one pattern for a function from the patterns of all
 %% active sessions.
 -module(inviso_engine_functions).
 
--export([new/0, look/1, look/2, set/5, enabled/3, activate/3, attribute/2,
+-export([new/0, look/1, look/2, set/5, enabled/3, expect/3, activate/3, attribute/2,
          forget/2, info/3, sessions/2]).
 
 -export_type([functions/0]).
@@ -25,13 +26,20 @@
 -type state() :: inviso_engine_breakpoints:state().
 -type fa() :: inviso_engine_breakpoints:fa().
 -type version() :: binary() | none.
--type mark() :: call | return_to | silent | foreign | enabling | changing | timing.
+-type mark() :: call | return_to | silent | foreign | soon | enabling | changing
+              | timing.
 %% `call', `return_to', `silent': the session has this flag on at least one
 %% process. `foreign': the session's calls go to a tracer module other than
-%% inviso's, which the VM calls directly. `enabling': a match spec of the session
+%% inviso's, which the VM calls directly. `soon': the session expects to set the flag
+%% `call'. `enabling': a match spec of the session
 %% may set the flag `call'. `changing': a match spec of the session may change
 %% flags of a process, or report the end of a call whose beginning is not
 %% reported. `timing': the session has set a counter that counts for each process.
+%% One call of expect/3 sets the patterns of about this many functions.
+-define(FEW, 8).
+%% A session with one of these marks is active.
+-define(ACTIVE, [call, soon, enabling]).
+
 -type reason() :: badarg | system_limit | {not_supported, term()} |
                   {already_traced, term()}.
 
@@ -133,6 +141,34 @@ active(Slot, #functions{modules = Modules} = F0) ->
             F
     end.
 
+%% @doc Makes a session active until it has set the flag `call' for the first time.
+%% After that, activate/3 decides. Sets in the VM the patterns of the next few modules
+%% after the module `After'; with `first', those of the first modules. Returns the last
+%% of these modules, or `done' if all patterns are set. The reason: it takes long to
+%% set many patterns in the VM. If the session became active with its first flag, the
+%% request for this flag would set all patterns, and other requests would wait for it.
+-spec expect(slot(), first | {'after', module()}, functions()) ->
+          {done | {'after', module()}, functions()}.
+expect(Slot, After, #functions{modules = Modules} = F0) ->
+    F = mark(Slot, [soon], F0),
+    Left = [M || M <- lists:sort(maps:keys(Modules)),
+                 After =:= first orelse {'after', M} > After],
+    few(Left, Slot, ?FEW, F).
+
+few([M | Left], Slot, N, #functions{modules = Modules} = F) when N > 0 ->
+    #{M := {_, Fs}} = Modules,
+    Changes = [{M, FA, Old, Sessions}
+               || {FA, {Sessions, Old}} <- maps:to_list(Fs),
+                  lists:keymember(Slot, 1, Sessions)],
+    New = carry_on(Changes, F),
+    case Left of
+        [] -> {done, tell_apart(New)};
+        _ when N > length(Changes) -> few(Left, Slot, N - length(Changes), New);
+        _ -> {{'after', M}, New}
+    end;
+few([], _, _, F) ->
+    {done, tell_apart(F)}.
+
 %% @doc Stores `Has': those of the flags `call', `return_to' and `silent' that the
 %% session has on at least one process. `Has' also contains the atom `foreign' if
 %% the session's calls go to a tracer module other than inviso's. The VM calls
@@ -141,17 +177,18 @@ active(Slot, #functions{modules = Modules} = F0) ->
           functions().
 activate(Slot, Has, F0) ->
     Old = marks(Slot, F0),
-    case lists:usort(Has ++ [M || M <- Old,
-                                  lists:member(M, [enabling, changing, timing])]) of
+    Kept = [enabling, changing, timing]
+        ++ [soon || not lists:member(call, Has)],
+    case lists:usort(Has ++ [M || M <- Old, lists:member(M, Kept)]) of
         Old ->
             F0;
         New ->
             #functions{marks = Marks} = F1 = look(F0),
             F = F1#functions{marks = Marks#{Slot => New}},
-            case [M || M <- [call, foreign],
-                       lists:member(M, Old) =/= lists:member(M, New)] of
-                [] -> tell_apart(F);
-                _ -> active(Slot, F)
+            case is_active(Slot, F) =:= is_active(Slot, F0)
+                andalso lists:member(foreign, Old) =:= lists:member(foreign, New) of
+                true -> tell_apart(F);
+                false -> active(Slot, F)
             end
     end.
 
@@ -279,7 +316,11 @@ plan({{M, Name, A} = MFA, Exported}, Slot, Action, F, {Cache, Changes}) ->
 allowed(MFA, Old, Sessions, Slot, {F, Cache0}) ->
     case fit(MFA, Old, Sessions, {Slot, mark(Slot, [call], F), Cache0}) of
         {error, _} = E -> E;
-        {_, _, Cache} -> fit(MFA, Old, Sessions, {Slot, F, Cache})
+        {_, _, Cache} = Active ->
+            case is_active(Slot, F) of
+                true -> Active;
+                false -> fit(MFA, Old, Sessions, {Slot, F, Cache})
+            end
     end.
 
 %% Returns the state that a function can have, even if another tool has a pattern on
@@ -481,11 +522,11 @@ warn(Format, Args) ->
 %% The state that a function must have in the VM.
 
 is_active(Slot, F) ->
-    is([call, enabling], Slot, F).
+    is(?ACTIVE, Slot, F).
 
 state(Where, Sessions, F, Cache) ->
     inviso_engine_compose:state(Where, Sessions,
-                                {slots([call, enabling], F),
+                                {slots(?ACTIVE, F),
                                  slots([foreign], F),
                                  F#functions.callers}, Cache).
 

@@ -90,6 +90,7 @@ request(gone) -> ["end of a session that is held by", no_process];
 request({open, Name, _}) -> ["open session", Name];
 request({info, What}) -> ["which sessions trace", What];
 request({Session, destroy}) -> ["end session", Session];
+request({Session, {expect_calls, _}}) -> ["set patterns of", Session];
 request({_, {info, What, _}}) -> ["what is set on", What];
 request({_, {Kind, What, true, _}}) when Kind =:= process; Kind =:= port ->
     ["set flags of", {Kind, What}];

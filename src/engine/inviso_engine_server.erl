@@ -250,7 +250,8 @@ attribute(Pids, #state{functions = Functions} = State) ->
     end.
 
 %% After a request has changed flags, adapts the patterns: a session's patterns on
-%% functions are in the VM only while a process has the session's flag `call'.
+%% functions are in the VM only while a process has the session's flag `call', or
+%% while the session expects to set it.
 calling({process, Pid, false, _}, Slot, #state{flags = Flags} = State)
   when is_pid(Pid) ->
     calling(Slot, State#state{
@@ -405,6 +406,10 @@ forget_flags(Slot, Number, #state{flags = Flags} = State) ->
 %%---------------------------------------------------------------------------
 %% Requests of sessions.
 
+serve({expect_calls, After}, #session{slot = Slot},
+      #state{functions = Functions} = State) ->
+    {Next, New} = inviso_engine_functions:expect(Slot, After, Functions),
+    {{ok, Next}, State#state{functions = New}};
 serve({Kind, What, How, FlagList}, S, State)
   when Kind =:= process, is_boolean(How); Kind =:= port, is_boolean(How) ->
     Tracees = valid(inviso_engine_tracees:meant(Kind, What)),

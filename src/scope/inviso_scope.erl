@@ -16,6 +16,7 @@
          close/1,
          watch/1,
          tracer/1,
+         expect_calls/2,
          set_flags/4,
          set_flags/5,
          set_flags_each/4,
@@ -202,6 +203,15 @@ clear_flags({Session, _}) ->
     _ = (implementation()):process(Session, all, false, [all]),
     _ = (implementation()):port(Session, all, false, [all]),
     ok.
+
+%% @doc Says that the flag `call' will soon be set. Sets some patterns in the VM now, if
+%% they would otherwise be set together with the first flag. The first argument
+%% `After' is `first'. If the result is not `done', the caller must call again with the
+%% result.
+-spec expect_calls(scope(), first | {'after', module()}) ->
+          {ok, done | {'after', module()}} | {error, term()}.
+expect_calls({Session, _}, After) ->
+    (implementation()):expect_calls(Session, After).
 
 %% --- patterns ----------------------------------------------------------------
 

@@ -34,8 +34,10 @@
 %% enum inv_note (c_src/abi/event.h).
 -define(NOTE_CLOCK, 5).
 -define(TICK_MS, 50).
-%% The longest pause between two steps of arming.
--define(PAUSE_MS, 50).
+%% The longest pause between two steps of arming: while patterns are set, and while
+%% flags are set.
+-define(PATTERNS_PAUSE_MS, 1).
+-define(FLAGS_PAUSE_MS, 50).
 -define(EXPECT_MS, 1000).
 %% How often inviso_arm:watch/3 checks the patterns.
 -define(WATCH_MS, 1000).
@@ -84,6 +86,8 @@
          opened :: integer(),
          flushed :: integer(),
          limits :: inviso_session_limits:limits(),
+         %% true: the time limit has begun
+         timed = false :: boolean(),
          overload :: inviso_overload:overload(),
          stats = #{} :: map(),
          sampler = none :: pid() | none,
@@ -186,7 +190,7 @@ planned(#{protect := Protect} = Map, Table, Guard, Place, Since) ->
                  overload = inviso_overload:new(Protect)},
     Modules = inviso_session_count:shown(Map, inviso_arm:modules(Plan)),
     Records = inviso_records:read(Modules),
-    S1 = monitoring(sampling(counting(timed(watch(opened(Place, Records, S)))))),
+    S1 = monitoring(sampling(bounded(watch(opened(Place, Records, S))))),
     {ok, begin_arming(Records, S1)}.
 
 %% Writes the definitions of records into the log before the first event, and then
@@ -279,14 +283,33 @@ watch(S) ->
     silence_timer(S#session.map),
     S.
 
-%% Starts the time limit before the first pattern or flag is set. Arming may take
-%% long, and the first patterns make events before the last ones are set. The NIF
-%% library applies the time limit even if the session is not scheduled.
-timed(#session{tracer = {inviso_tracer, Handle}, limits = Limits} = S) ->
-    _ = inviso_tracer:nif_begin(Handle),
-    S#session{limits = inviso_session_limits:begin_time(Limits)};
+%% Limits how long the session may set patterns. A session of requests has events
+%% before it has patterns: those of requests that began on other nodes. So its time
+%% limit starts now.
+bounded(#session{tracer = none} = S) ->
+    S;
+bounded(#session{seq = Seq} = S) when Seq =/= none ->
+    begin_time(S);
+bounded(#session{map = #{arm_ms := Ms}, limits = Limits} = S) ->
+    S#session{limits = inviso_session_limits:begin_arming(Ms, Limits)}.
+
+%% Starts the time limit when all patterns of the plan are set, before the first flag
+%% is set. Without flags there are no events, so the time that the patterns take is
+%% not part of the time limit. Setting flags may take long, too, and the first flags
+%% make events before the last ones are set. The NIF library applies the time limit
+%% even if the session is not scheduled.
+timed(#session{timed = false, plan = Plan} = S) ->
+    case inviso_arm:has_patterns(Plan) of
+        true -> begin_time(S);
+        false -> S
+    end;
 timed(S) ->
     S.
+
+begin_time(#session{tracer = {inviso_tracer, Handle}, limits = Limits} = S) ->
+    _ = inviso_tracer:nif_begin(Handle),
+    counting(S#session{limits = inviso_session_limits:begin_time(Limits),
+                       timed = true}).
 
 %% Writes the counts into the log regularly. The first note has zero counts: from
 %% its time and the time of a later note, a reader computes how long events were
@@ -564,7 +587,8 @@ arm(#session{calls = {Plan, todo, T0}} = S) ->
             finish({not_armed, Class}, Text,
                    S#session{calls = {Next, todo, T}})
     end;
-arm(#session{plan = Plan, tracing = T0} = S) ->
+arm(S0) ->
+    #session{plan = Plan, tracing = T0} = S = timed(S0),
     case arm_step(Plan, T0, S) of
         {more, Armed, Next, T} ->
             S#session{plan = Next, tracing = T, armed = Armed};
@@ -588,11 +612,16 @@ arm_step(Plan, T, S) ->
     Before = erlang:monotonic_time(microsecond),
     Workers = [S#session.reader, S#session.closer | S#session.keepers],
     Result = inviso_arm:step(Plan, Workers, T),
-    %% After a step the session pauses for as long as the step took, but at most
-    %% ?PAUSE_MS: a step that took longer may only have waited for other
-    %% processes.
+    %% After a step the session pauses for as long as the step took, but not for long: a
+    %% step may only have waited for other processes. A step that sets patterns
+    %% mostly waits until each scheduler of the VM has run a process to its end or for
+    %% its time slice.
     Us = erlang:monotonic_time(microsecond) - Before,
-    Ms = min((Us + 500) div 1000, ?PAUSE_MS),
+    Most = case inviso_arm:has_patterns(Plan) of
+               true -> ?FLAGS_PAUSE_MS;
+               false -> ?PATTERNS_PAUSE_MS
+           end,
+    Ms = min((Us + 500) div 1000, Most),
     _ = element(1, Result) =:= more andalso erlang:send_after(Ms, self(), arm),
     Result.
 
@@ -682,11 +711,16 @@ short(Advice, #session{state = arming, plan = Plan} = S) ->
 short(_, S) ->
     S.
 
-%% Ends the session at its time limit. The session has failed if no pattern or
-%% flag was set by then.
-time_is_up(#session{state = State, plan = Plan, tracing = T,
-                    map = #{limits := #{ms := Ms}}} = S) ->
-    Advice = <<". Use a longer --for, or trace fewer processes (--procs)">>,
+%% Ends the session at its time limit, or at the limit of arming. The session has
+%% failed if nothing can have been recorded or counted by then.
+time_is_up(#session{state = State, plan = Plan, tracing = T, timed = Timed,
+                    limits = Limits} = S) ->
+    Ms = inviso_session_limits:most_ms(Limits),
+    Advice = case Timed of
+                 true -> <<". Use a longer --for, or trace fewer processes "
+                           "(--procs)">>;
+                 false -> <<". Use a longer --for, or trace fewer functions">>
+             end,
     case State =/= arming orelse inviso_arm:has_begun(Plan, T) of
         true ->
             finish(time, text("~ts passed", [seconds(Ms)]), short(Advice, S));

@@ -4,13 +4,16 @@
 %% limits exactly; this module finds out that a limit is reached.
 -module(inviso_session_limits).
 
--export([new/1, begin_time/1, check/2, ms_left/1]).
+-export([new/1, begin_arming/2, begin_time/1, check/2, most_ms/1, ms_left/1]).
 
 -export_type([limits/0]).
 
 -record(limits, {max :: #{atom() => integer()},
-                 %% when the time limit is reached: monotonic time, ms
+                 %% when the time limit, or the limit of arming, is reached: monotonic
+                 %% time, ms
                  deadline = infinity :: integer() | infinity,
+                 %% how long the session may set patterns: a time in ms
+                 arm_ms = 0 :: non_neg_integer(),
                  %% monotonic time (ms) since which the spooler cannot write
                  stalled = never :: integer() | never}).
 
@@ -26,17 +29,37 @@
 new(Max) ->
     #limits{max = Max}.
 
+%% @doc Limits how long the session may set patterns: to `ArmMs' milliseconds, or to
+%% the time limit `ms' if that is longer. Has no effect if there is no time limit.
+-spec begin_arming(pos_integer(), limits()) -> limits().
+begin_arming(ArmMs, #limits{max = #{ms := Ms}} = L) when Ms > 0 ->
+    Most = max(ArmMs, Ms),
+    L#limits{deadline = now_ms() + Most, arm_ms = Most};
+begin_arming(_, L) ->
+    L.
+
 %% @doc Starts the clock of the time limit `ms'.
 -spec begin_time(limits()) -> limits().
 begin_time(#limits{max = #{ms := Ms}} = L) when Ms > 0 ->
-    L#limits{deadline = now_ms() + Ms};
+    L#limits{deadline = now_ms() + Ms, arm_ms = 0};
 begin_time(L) ->
     L.
 
-%% @doc Returns how many milliseconds are left of the time limit.
+%% @doc Returns the time limit that applies now, in milliseconds: that of arming, or
+%% `ms'.
+-spec most_ms(limits()) -> non_neg_integer().
+most_ms(#limits{arm_ms = 0, max = Max}) -> maps:get(ms, Max, 0);
+most_ms(#limits{arm_ms = Ms}) -> Ms.
+
+%% @doc Returns how many milliseconds are left of the time limit. Before the clock of
+%% the time limit starts, all of it is left.
 -spec ms_left(limits()) -> non_neg_integer() | infinity.
 ms_left(#limits{deadline = infinity}) -> infinity;
-ms_left(#limits{deadline = At}) -> max(0, At - now_ms()).
+ms_left(#limits{arm_ms = 0} = L) -> until_deadline(L);
+ms_left(#limits{max = #{ms := Ms}}) -> Ms.
+
+until_deadline(#limits{deadline = infinity}) -> infinity;
+until_deadline(#limits{deadline = At}) -> max(0, At - now_ms()).
 
 %% @doc Returns why the session has to end, or `none' if it need not end. `Stats'
 %% is the result of inviso_tracer:info/1, and has the key `closed' if the tracer
@@ -76,7 +99,7 @@ unwritten(Spooler) ->
 
 time(#{limit := ms}, _) -> time;
 time(_, L) ->
-    case ms_left(L) of
+    case until_deadline(L) of
         0 -> time;
         _ -> none
     end.

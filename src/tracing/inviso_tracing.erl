@@ -26,7 +26,7 @@
          second/2, forget_second/1, claim/2, release/1, system/1]).
 -export([set/4, again/2, state/2, clear_patterns/1, patterns/1, counted/2]).
 -export([bound/2, without_ends/2]).
--export([flags/5, flag_each/4, clear_flags/1, leave_out/2, own/2]).
+-export([expect_calls/2, flags/5, flag_each/4, clear_flags/1, leave_out/2, own/2]).
 
 -export_type([tracing/0, whom/0]).
 
@@ -301,6 +301,12 @@ flag_each(new, Flags, Workers, #tracing{scope = Scope} = T) ->
     end;
 flag_each(Pids, Flags, Workers, #tracing{scope = Scope} = T) ->
     inviso_scope:set_flags_each(Scope, Pids, Flags, own(Workers, T)).
+
+%% @doc Says that the flag `call' will soon be set ({@link inviso_scope:expect_calls/2}).
+-spec expect_calls(first | {'after', module()}, tracing()) ->
+          {ok, done | {'after', module()}} | {error, term()}.
+expect_calls(After, #tracing{scope = Scope}) ->
+    inviso_scope:expect_calls(Scope, After).
 
 %% @doc Clears all flags of a new process that the owner has spawned, because the new
 %% process may have inherited flags.

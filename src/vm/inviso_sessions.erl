@@ -28,6 +28,13 @@
 %% killed. Also returns `ok' if the session has ended already.
 -callback destroy(session() | handle()) -> ok | {error, term()}.
 
+%% Says that the session will soon set the flag `call'. If patterns are in the VM only
+%% while a process has this flag, sets some of them in the VM now, so that setting the
+%% flag takes little time. The first argument `After' is `first'. If the result is not
+%% `done', the caller must call again with the result.
+-callback expect_calls(session(), first | {'after', module()}) ->
+    {ok, done | {'after', module()}} | {error, term()}.
+
 -callback process(session(), procs(), boolean(), [atom()]) -> count().
 
 %% Sets flags on some processes of this node. The caller must have called {@link

@@ -5,9 +5,9 @@
 
 -behaviour(inviso_sessions).
 
--export([create/2, destroy/1, process/4, processes/3, port/4, function/4,
-         messages/3, info/3, sessions_of/1, is_ours/1, server_processes/0, watch/0, server_gone/0,
-         explain/1]).
+-export([create/2, destroy/1, expect_calls/2, process/4, processes/3, port/4, function/4,
+         messages/3, info/3, sessions_of/1, is_ours/1, server_processes/0, watch/0,
+         server_gone/0, explain/1]).
 
 %% @private
 create(Name, Tracer) ->
@@ -19,6 +19,10 @@ destroy(Session) ->
         {ok, _} -> ok;
         {error, _} = E -> E
     end.
+
+%% @private
+expect_calls(_, _) ->
+    {ok, done}.
 
 %% @private
 process(Session, Procs, How, Flags) ->

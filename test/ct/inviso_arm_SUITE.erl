@@ -11,6 +11,7 @@
          hidden_exceptions_are_noted/1, names_that_are_near_are_suggested/1,
          an_embedded_node_loads_nothing/1,
          patterns_come_before_flags/1,
+         the_vm_has_patterns_before_flags/1,
          it_can_be_abandoned_at_any_step/1,
          many_processes_take_many_steps/1,
          processes_born_meanwhile_are_not_missed/1,
@@ -43,6 +44,7 @@ all() ->
      names_that_are_near_are_suggested,
      an_embedded_node_loads_nothing,
      patterns_come_before_flags,
+     the_vm_has_patterns_before_flags,
      it_can_be_abandoned_at_any_step,
      many_processes_take_many_steps,
      processes_born_meanwhile_are_not_missed,
@@ -316,6 +318,38 @@ before_flags({more, {Done, N}, Plan, T}, N, Before) when Done >= Before ->
     before_flags(inviso_arm:step(Plan, [], T), N, Done);
 before_flags({done, Plan, _}, N, N) ->
     Plan.
+
+%% On OTP 25 and 26, too, the VM has all patterns before the first flag is set, so that setting this
+%% flag takes little time.
+the_vm_has_patterns_before_flags(Config) ->
+    on(Config, fun() ->
+        {ok, Plan, _} = plan(["'_':init/1", "lists:seq/2", "gen_server:_/_"]),
+        {Next, Tracing} = until_patterns(Plan, ?P:tracing()),
+        [] = flags_of(Tracing, new_processes),
+        Set = [MFA || {_, {_, _, _} = MFA, _} <- inviso_tracing:patterns(Tracing)],
+        true = length(Set) > 20,
+        [] = [MFA || MFA <- Set, not has_pattern(MFA)],
+        _ = some_steps(Next, Tracing, 1000),
+        [] = [MFA || MFA <- Set, not has_pattern(MFA)],
+        ?P:disarm(Tracing),
+        [] = [MFA || MFA <- Set, has_pattern(MFA)],
+        clean()
+    end).
+
+until_patterns(Plan, T) ->
+    case inviso_arm:has_patterns(Plan) of
+        true ->
+            {Plan, T};
+        false ->
+            {more, _, Next, T1} = inviso_arm:step(Plan, [], T),
+            until_patterns(Next, T1)
+    end.
+
+has_pattern(MFA) ->
+    case inviso_vm:has_sessions() of
+        true -> trace:session_info(MFA) =/= [];
+        false -> erlang:trace_info(MFA, traced) =:= {traced, local}
+    end.
 
 it_can_be_abandoned_at_any_step(Config) ->
     on(Config, fun() ->

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: Apache-2.0
-%% The limits of a session hold from the first pattern or flag on, even while arming (setting the
-%% patterns and flags) hangs. The tests suspend the engine's server on OTP 25 and 26, and the
-%% session itself on later releases.
+%% The limits of a session hold from the first flag on, even while arming (setting the patterns and
+%% flags) hangs. The tests suspend the engine's server on OTP 25 and 26, and the session itself on
+%% later releases.
 -module(inviso_limits_SUITE).
 
 -include_lib("common_test/include/ct.hrl").
@@ -12,6 +12,8 @@
          events_hold_while_arming_hangs/1,
          time_is_up_before_all_is_armed/1,
          time_is_up_before_anything_is_traced/1,
+         patterns_take_none_of_the_time/1,
+         patterns_may_take_as_long_as_the_time/1,
          all_of_many_processes_are_armed/1,
          a_traced_process_among_many_is_found/1,
          a_plan_is_hardly_seen_by_other_sessions/1,
@@ -32,6 +34,8 @@ all() ->
      events_hold_while_arming_hangs,
      time_is_up_before_all_is_armed,
      time_is_up_before_anything_is_traced,
+     patterns_take_none_of_the_time,
+     patterns_may_take_as_long_as_the_time,
      all_of_many_processes_are_armed,
      a_traced_process_among_many_is_found,
      a_plan_is_hardly_seen_by_other_sessions,
@@ -123,23 +127,53 @@ time_is_up_before_all_is_armed(Config) ->
     end,
     untraced(Node, Guard).
 
-%% It takes longer than the time limit to set patterns in 20 modules. The test
-%% needs many modules, because all patterns of one module are set at once.
+%% It takes longer than the limit of arming to set patterns in 20 modules.
 time_is_up_before_anything_is_traced(Config) ->
     Node = ?config(node, Config),
     {ok, #{guard := Guard}} = attach(Node),
-    Specs = [<<(atom_to_binary(M))/binary, ":_/_">>
-             || M <- [lists, ets, erl_eval, erl_parse, erl_scan, io_lib,
-                      io_lib_pretty, maps, proplists, gen_server, supervisor,
-                      code_server, application_controller, logger, string,
-                      unicode_util, sets, dict, gb_trees, orddict]],
-    {ok, S, _} = start(Node, Guard, (more(#{ms => 1}))#{specs => Specs}),
+    {ok, S, _} = start(Node, Guard, (more(#{ms => 1}))#{specs => specs(), arm_ms => 1}),
     #{state := failed, why := time, class := failed, text := Text, notes := Notes} =
         wait_state(S, [failed, stopped]),
     match(Text, "^1 ms passed before anything was traced: [0-9]+ of [0-9]+ "
-          "functions, and no process\\. .*--for.*--procs"),
+          "functions, and no process\\. .*--for.*fewer functions"),
     [] = [Note || Note <- Notes, binary:match(Note, <<"a limit">>) =/= nomatch],
     untraced(Node, Guard).
+
+%% Returns specs of 20 modules. There must be many modules, because all patterns of one module are
+%% set at once.
+specs() ->
+    [<<(atom_to_binary(M))/binary, ":_/_">>
+     || M <- [ets, erl_eval, erl_parse, erl_scan, io_lib, io_lib_pretty, maps,
+              proplists, gen_server, supervisor, code_server,
+              application_controller, logger, string, unicode_util, sets, dict,
+              gb_trees, orddict, lists]].
+
+%% Setting the patterns hangs for longer than the time limit. The time begins after that.
+patterns_take_none_of_the_time(Config) ->
+    Node = ?config(node, Config),
+    {ok, #{guard := Guard}} = attach(Node),
+    {S, Hung} = hung_in_patterns(Node, Guard, #{ms => 2000}, 50),
+    Late = monotonic_ms(Node) + 3000,
+    wait_until(fun() -> monotonic_ms(Node) > Late end),
+    resume(Node, Hung),
+    #{state := stopped, why := time, text := <<"2 s passed">>, notes := Notes} =
+        wait_state(S, [failed, stopped]),
+    [] = [Note || Note <- Notes, binary:match(Note, <<"a limit">>) =/= nomatch],
+    untraced(Node, Guard).
+
+patterns_may_take_as_long_as_the_time(_Config) ->
+    New = inviso_session_limits:new(#{ms => 5000}),
+    [begin
+         Limits = inviso_session_limits:begin_arming(ArmMs, New),
+         Most = inviso_session_limits:most_ms(Limits),
+         5000 = inviso_session_limits:ms_left(Limits)
+     end || {ArmMs, Most} <- [{1, 5000}, {60000, 60000}]],
+    Begun = inviso_session_limits:begin_time(
+              inviso_session_limits:begin_arming(60000, New)),
+    5000 = inviso_session_limits:most_ms(Begun),
+    true = inviso_session_limits:ms_left(Begun) =< 5000,
+    None = inviso_session_limits:begin_arming(60000, inviso_session_limits:new(#{})),
+    infinity = inviso_session_limits:ms_left(None).
 
 %% --- many processes ---------------------------------------------------------
 
@@ -277,10 +311,7 @@ slow_request(Node) ->
         "put(pid, Look()),"
         "erlang:suspend_process(get(pid)),"
         "receive after infinity -> ok end.",
-    {ok, Tokens, _} = erl_scan:string(Text),
-    {ok, Expressions} = erl_parse:parse_exprs(Tokens),
-    Hanger = inviso_test_lib:spawn_call(Node, erl_eval, exprs,
-                                        [Expressions, []]),
+    Hanger = inviso_test_lib:spawn_call(Node, erl_eval, exprs, [parsed(Text), []]),
     Asker = evaluated(Node, "spawn(fun() ->"
                       " S = inviso_trace:session_create(slow, self(), []),"
                       " N = inviso_trace:process(S, existing, true, [procs]),"
@@ -327,6 +358,33 @@ hung(Node, Guard, Limits, Turns) ->
             hung(Node, Guard, Limits, Turns - 1)
     end.
 
+%% Starts a session that traces a process, which calls nothing, and suspends the session while it sets
+%% patterns. Tries again if the session has set all patterns before it is suspended.
+hung_in_patterns(Node, Guard, Limits, Turns) ->
+    {ok, S, _} = start(Node, Guard, (more(Limits))#{specs => [<<"app(stdlib)">>],
+                                                    yes => true,
+                                                    procs => [<<"last">>]}),
+    Hanger = inviso_test_lib:spawn_call(
+               Node, erl_eval, exprs,
+               [parsed("process_flag(priority, max), erlang:suspend_process(S),"
+                       "put(pid, S), receive after infinity -> ok end."), [{'S', S}]]),
+    wait_until(fun() -> dictionary(Node, Hanger, pid) =/= undefined end),
+    case has_pattern(Node, {unicode, bom_to_encoding, 1}) of
+        false ->
+            {S, Hanger};
+        true when Turns > 1 ->
+            resume(Node, Hanger),
+            ok = ask(S, remove),
+            wait_until(fun() -> not has_pattern(Node, {unicode, bom_to_encoding, 1}) end),
+            hung_in_patterns(Node, Guard, Limits, Turns - 1)
+    end.
+
+has_pattern(Node, MFA) ->
+    case inviso_vm:has_sessions() of
+        true -> call(Node, trace, session_info, [MFA]) =/= [];
+        false -> call(Node, erlang, trace_info, [MFA, traced]) =/= {traced, false}
+    end.
+
 more(Limits) ->
     #{name => <<"hung">>, mode => record, procs => [<<"existing">>],
       limits => Limits}.
@@ -370,9 +428,7 @@ hanger(Node) ->
         "    end end,"
         "put(pid, try Hold(), Pid catch error:badarg -> ended end),"
         "receive after infinity -> ok end.",
-    {ok, Tokens, _} = erl_scan:string(Text),
-    {ok, Expressions} = erl_parse:parse_exprs(Tokens),
-    inviso_test_lib:spawn_call(Node, erl_eval, exprs, [Expressions, []]).
+    inviso_test_lib:spawn_call(Node, erl_eval, exprs, [parsed(Text), []]).
 
 %% Kills the hanger. The process that the hanger has suspended then continues.
 resume(Node, Hanger) ->
@@ -430,10 +486,13 @@ untraced(Node, Guard) ->
                end).
 
 evaluated(Node, Text, Bindings) ->
+    {value, Value, _} = call(Node, erl_eval, exprs, [parsed(Text), Bindings]),
+    Value.
+
+parsed(Text) ->
     {ok, Tokens, _} = erl_scan:string(Text),
     {ok, Expressions} = erl_parse:parse_exprs(Tokens),
-    {value, Value, _} = call(Node, erl_eval, exprs, [Expressions, Bindings]),
-    Value.
+    Expressions.
 
 match(Text, Pattern) ->
     case re:run(Text, Pattern) of
