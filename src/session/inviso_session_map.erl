@@ -13,6 +13,7 @@
           specs := [binary()], procs := [binary()],
           follow := [spawned | linked], limits := #{atom() => integer()},
           tracer := map(), protect := map(), dead_man_ms := pos_integer(),
+          arm_ms := pos_integer(),
           hold_ms := non_neg_integer(),
           open_calls := non_neg_integer(), dry_run := boolean(),
           seq := inviso_session_seq:asked() | off,

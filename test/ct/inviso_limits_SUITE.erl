@@ -358,8 +358,8 @@ hung(Node, Guard, Limits, Turns) ->
             hung(Node, Guard, Limits, Turns - 1)
     end.
 
-%% Starts a session that traces a process, which calls nothing, and suspends the session while it sets
-%% patterns. Tries again if the session has set all patterns before it is suspended.
+%% Starts a session that traces a process, which calls nothing, and suspends the session while it
+%% sets patterns. Tries again if the session has set all patterns before it is suspended.
 hung_in_patterns(Node, Guard, Limits, Turns) ->
     {ok, S, _} = start(Node, Guard, (more(Limits))#{specs => [<<"app(stdlib)">>],
                                                     yes => true,
