@@ -113,10 +113,10 @@
  *	follow    [spawned | linked]
  *	limits    #{events, bytes, rate, ms}: integers; 0 or absent: no limit.
  *		  The time ms begins when all patterns are set and before the
- *		  first flag is set: without flags there are no events. With
- *		  seq it begins before the first pattern is set, because
- *		  events of requests come without flags. The limits also
- *		  apply while the session sets flags
+ *		  first flag is set: without flags there are no events. It
+ *		  begins before the first pattern is set with seq, with
+ *		  sample, and if patterns count calls, because that needs no
+ *		  flags. The limits also apply while the session sets flags
  *	tracer    options of inviso_tracer:open/2: max_term_bytes, max_depth,
  *		  packet_bytes, buffer_bytes, compress, payload, flush_ms,
  *		  drain_ms, filter (as text), redact (list of texts; the

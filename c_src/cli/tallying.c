@@ -49,7 +49,7 @@ static void ended(void *arg, struct inv_member *m)
 }
 
 /* If a node has stopped at the time limit, it has counted for exactly the time
- * of this limit. */
+ * of this limit. (A node that has failed has counted nothing.) */
 uint64_t inv__tallying_ms(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;
@@ -60,6 +60,7 @@ uint64_t inv__tallying_ms(const struct inv_tallying *c)
 			inv_tallies_ms(&c->collect.tallies, ms->v[i].name);
 
 		if (c->what.ms &&
+		    inv_status_is(&ms->v[i].status, "stopped") &&
 		    inv_status_stopped_by(&ms->v[i].status, "time"))
 			return c->what.ms;
 		if (one > most)
@@ -68,8 +69,8 @@ uint64_t inv__tallying_ms(const struct inv_tallying *c)
 	return most;
 }
 
-/* Returns for how long every node that still counts had counted when it wrote
- * its last note: the shortest of these times, in ms. 0: no node counts. */
+/* Returns for how long every node that counts now had counted when it wrote its
+ * last note: the shortest of these times, in ms. 0: no node counts. */
 static uint64_t elapsed_on_all(const struct inv_tallying *c)
 {
 	const struct inv_members *ms = &c->members;
@@ -80,6 +81,7 @@ static uint64_t elapsed_on_all(const struct inv_tallying *c)
 			inv_tallies_ms(&c->collect.tallies, ms->v[i].name);
 
 		if (ms->v[i].there && !inv_status_ended(&ms->v[i].status) &&
+		    !inv_status_is(&ms->v[i].status, "arming") &&
 		    one < least)
 			least = one;
 	}

@@ -16,8 +16,8 @@
 %% so it can do other work between two steps.
 -module(inviso_arm).
 
--export([plan/1, nothing/0, modules/1, step/3, has_patterns/1, progress/1,
-         has_begun/2, watch/3, expect/2, rules/1, decided/2, monitor/1]).
+-export([plan/1, nothing/0, modules/1, step/3, has_patterns/1, counts/1,
+         progress/1, has_begun/2, watch/3, expect/2, rules/1, decided/2, monitor/1]).
 
 -export_type([plan/0, matched/0]).
 
@@ -453,6 +453,8 @@ why(_, {already_traced, What}) ->
     {refused, format("~tw is now traced by another tool", [What])};
 why(_, {gc_traced_in_another_session, P}) ->
     {refused, inviso_arm_procs:gc_text(P)};
+why(patterns, badarg) ->
+    {failed, <<"the trace sessions of this node were killed">>};
 why(What, badarg) when What =/= processes ->
     {usage, format("the VM does not accept the match specification of ~ts",
                    [pattern_text(What)])};
@@ -472,6 +474,12 @@ pattern_text(What) -> atom_to_list(What).
 -spec has_patterns(plan()) -> boolean().
 has_patterns(#plan{todo = Todo, expects = After}) ->
     Todo =:= [] andalso After =:= done.
+
+%% @doc Returns true if some patterns count calls. Such a pattern counts as soon as it
+%% is set, without any flag.
+-spec counts(plan()) -> boolean().
+counts(#plan{todo = Todo}) ->
+    lists:any(fun({Pattern, _}) -> element(1, Pattern) =:= call_count end, Todo).
 
 %% @doc Returns in words how much has been set.
 -spec progress(plan()) -> binary().

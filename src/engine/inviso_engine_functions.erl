@@ -2,11 +2,12 @@
 %% @doc Stores which patterns and counters each session has set on each function,
 %% and sets them in the VM.
 %%
-%% A session is <em>active</em> while a process has the session's flag `call', while
-%% the session expects to set this flag for the first time (expect/3), or while a match
-%% spec of the session may set this flag. The VM has the global and
-%% local patterns of active sessions only. So the patterns of other sessions cost
-%% nothing, and do not keep another tool from tracing the same functions. {@link
+%% A session is <em>active</em> while a process has the session's flag `call', or
+%% while a match spec of the session may set this flag. It is also active from the time
+%% when it expects to set this flag (expect/3) until it has set it for the first time.
+%% The VM has the global and local patterns of active sessions only. So the patterns of
+%% other sessions cost nothing, and do not keep another tool from tracing the same
+%% functions. {@link
 %% inviso_engine_compose} makes one pattern for a function from the patterns of all
 %% active sessions.
 -module(inviso_engine_functions).
@@ -35,8 +36,10 @@
 %% may set the flag `call'. `changing': a match spec of the session may change
 %% flags of a process, or report the end of a call whose beginning is not
 %% reported. `timing': the session has set a counter that counts for each process.
+
 %% One call of expect/3 sets the patterns of about this many functions.
 -define(FEW, 8).
+
 %% A session with one of these marks is active.
 -define(ACTIVE, [call, soon, enabling]).
 
@@ -131,8 +134,10 @@ active(Slot, #functions{modules = Modules} = F0) ->
                || {M, {_, Fs}} <- maps:to_list(Modules),
                   {FA, {Sessions, Old}} <- maps:to_list(Fs),
                   lists:keymember(Slot, 1, Sessions)],
-    F = carry_on(Changes, F0),
-    {OnLoad, _} = F#functions.on_load,
+    on_load_again(carry_on(Changes, F0)).
+
+%% Composes the pattern for on_load again.
+on_load_again(#functions{on_load = {OnLoad, _}} = F) ->
     case set_on_load_to(OnLoad, F) of
         {ok, New} ->
             New;
@@ -156,18 +161,20 @@ expect(Slot, After, #functions{modules = Modules} = F0) ->
     few(Left, Slot, ?FEW, F).
 
 few([M | Left], Slot, N, #functions{modules = Modules} = F) when N > 0 ->
-    #{M := {_, Fs}} = Modules,
+    %% Setting the patterns of other modules may have removed this module: the VM had
+    %% lost its patterns.
+    {_, Fs} = maps:get(M, Modules, {none, #{}}),
     Changes = [{M, FA, Old, Sessions}
                || {FA, {Sessions, Old}} <- maps:to_list(Fs),
                   lists:keymember(Slot, 1, Sessions)],
     New = carry_on(Changes, F),
     case Left of
-        [] -> {done, tell_apart(New)};
+        [] -> few([], Slot, N, New);
         _ when N > length(Changes) -> few(Left, Slot, N - length(Changes), New);
         _ -> {{'after', M}, New}
     end;
 few([], _, _, F) ->
-    {done, tell_apart(F)}.
+    {done, on_load_again(tell_apart(F))}.
 
 %% @doc Stores `Has': those of the flags `call', `return_to' and `silent' that the
 %% session has on at least one process. `Has' also contains the atom `foreign' if

@@ -283,15 +283,18 @@ watch(S) ->
     silence_timer(S#session.map),
     S.
 
-%% Limits how long the session may set patterns. A session of requests has events
-%% before it has patterns: those of requests that began on other nodes. So its time
-%% limit starts now.
+%% Limits how long the session may set patterns. If the session may record or count
+%% before it has all patterns, or if it has no patterns, its time limit starts now. (A
+%% session of requests has events of requests that began on other nodes. A session
+%% that samples stacks has no patterns.)
 bounded(#session{tracer = none} = S) ->
     S;
-bounded(#session{seq = Seq} = S) when Seq =/= none ->
-    begin_time(S);
-bounded(#session{map = #{arm_ms := Ms}, limits = Limits} = S) ->
-    S#session{limits = inviso_session_limits:begin_arming(Ms, Limits)}.
+bounded(#session{seq = Seq, plan = Plan, map = #{arm_ms := Ms}, limits = Limits} = S) ->
+    case Seq =/= none orelse inviso_arm:has_patterns(Plan)
+        orelse inviso_arm:counts(Plan) of
+        true -> begin_time(S);
+        false -> S#session{limits = inviso_session_limits:begin_arming(Ms, Limits)}
+    end.
 
 %% Starts the time limit when all patterns of the plan are set, before the first flag
 %% is set. Without flags there are no events, so the time that the patterns take is

@@ -12,6 +12,7 @@
          an_embedded_node_loads_nothing/1,
          patterns_come_before_flags/1,
          the_vm_has_patterns_before_flags/1,
+         a_pattern_that_another_session_has_lost_does_no_harm/1,
          it_can_be_abandoned_at_any_step/1,
          many_processes_take_many_steps/1,
          processes_born_meanwhile_are_not_missed/1,
@@ -45,6 +46,7 @@ all() ->
      an_embedded_node_loads_nothing,
      patterns_come_before_flags,
      the_vm_has_patterns_before_flags,
+     a_pattern_that_another_session_has_lost_does_no_harm,
      it_can_be_abandoned_at_any_step,
      many_processes_take_many_steps,
      processes_born_meanwhile_are_not_missed,
@@ -335,6 +337,28 @@ the_vm_has_patterns_before_flags(Config) ->
         [] = [MFA || MFA <- Set, has_pattern(MFA)],
         clean()
     end).
+
+%% On OTP 25 and 26, while the patterns of one session are set, the engine finds that the VM has
+%% lost the only pattern that another session has in a module.
+a_pattern_that_another_session_has_lost_does_no_harm(Config) ->
+    case inviso_vm:has_sessions() of
+        true -> {skip, "this VM has trace sessions itself"};
+        false -> on(Config, fun pattern_lost/0)
+    end.
+
+pattern_lost() ->
+    Other = inviso_trace:session_create(other, self(), []),
+    1 = inviso_trace:process(Other, ?P:worker(), true, [call, return_to]),
+    1 = inviso_trace:function(Other, {queue, new, 0}, true, [local]),
+    1 = erlang:trace_pattern({queue, new, 0}, false, [local]),
+    Engine = whereis(inviso_engine_server),
+    {ok, Plan, _} = plan(["gb_sets:new/0"]),
+    {_, Last} = some_steps(Plan, ?P:tracing(), 1000),
+    Engine = whereis(inviso_engine_server),
+    true = has_pattern({gb_sets, new, 0}),
+    ?P:disarm(Last),
+    true = inviso_trace:session_destroy(Other),
+    clean().
 
 until_patterns(Plan, T) ->
     case inviso_arm:has_patterns(Plan) of
