@@ -59,8 +59,7 @@ uint64_t inv__tallying_ms(const struct inv_tallying *c)
 		uint64_t one =
 			inv_tallies_ms(&c->collect.tallies, ms->v[i].name);
 
-		if (c->what.ms &&
-		    inv_status_is(&ms->v[i].status, "stopped") &&
+		if (c->what.ms && inv_status_is(&ms->v[i].status, "stopped") &&
 		    inv_status_stopped_by(&ms->v[i].status, "time"))
 			return c->what.ms;
 		if (one > most)
@@ -81,8 +80,7 @@ static uint64_t elapsed_on_all(const struct inv_tallying *c)
 			inv_tallies_ms(&c->collect.tallies, ms->v[i].name);
 
 		if (ms->v[i].there && !inv_status_ended(&ms->v[i].status) &&
-		    !inv_status_is(&ms->v[i].status, "arming") &&
-		    one < least)
+		    !inv_status_is(&ms->v[i].status, "arming") && one < least)
 			least = one;
 	}
 	return least == UINT64_MAX ? 0 : least;

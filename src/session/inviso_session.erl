@@ -726,11 +726,11 @@ time_is_up(#session{state = State, plan = Plan, tracing = T, timed = Timed,
              end,
     case State =/= arming orelse inviso_arm:has_begun(Plan, T) of
         true ->
-            finish(time, text("~ts passed", [seconds(Ms)]), short(Advice, S));
+            finish(time, text("~ts passed", [inviso_session_limits:words(Ms)]), short(Advice, S));
         false ->
             finish({not_armed, time},
                    text("~ts passed before anything was traced: ~ts~ts",
-                        [seconds(Ms), inviso_arm:progress(Plan), Advice]), S)
+                        [inviso_session_limits:words(Ms), inviso_arm:progress(Plan), Advice]), S)
     end.
 
 %% Updates the tracer's counts, but only while the session arms or traces: a
@@ -770,7 +770,7 @@ silence(#session{map = #{dead_man_ms := Ms} = Map, last_word = Word} = S) ->
         Silent ->
             forget_client(Map),
             leave(client_gone, text("no sign of life from the command for ~ts",
-                                    [seconds(Silent)]), S)
+                                    [inviso_session_limits:words(Silent)]), S)
     end.
 
 %% Detaches the client from the guard, so that the guard can end without a request
@@ -989,11 +989,6 @@ ms_left(#session{state = State, limits = Limits})
     inviso_session_limits:ms_left(Limits);
 ms_left(_) ->
     0.
-
-seconds(Ms) when Ms rem 1000 =:= 0 -> io_lib:format("~b s", [Ms div 1000]);
-seconds(Ms) when Ms > 1000, Ms rem 100 =:= 0 ->
-    io_lib:format("~b.~b s", [Ms div 1000, Ms rem 1000 div 100]);
-seconds(Ms) -> io_lib:format("~b ms", [Ms]).
 
 now_ms() ->
     erlang:monotonic_time(millisecond).

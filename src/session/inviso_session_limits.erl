@@ -4,7 +4,8 @@
 %% limits exactly; this module finds out that a limit is reached.
 -module(inviso_session_limits).
 
--export([new/1, begin_arming/2, begin_time/1, check/2, most_ms/1, ms_left/1]).
+-export([new/1, begin_arming/2, begin_time/1, check/2, most_ms/1, ms_left/1,
+         words/1]).
 
 -export_type([limits/0]).
 
@@ -123,6 +124,13 @@ bytes(Bytes) ->
 
 over(Why, Format, Args) ->
     {over, Why, unicode:characters_to_binary(io_lib:format(Format, Args))}.
+
+%% @doc Returns a time, given in milliseconds, in words: "1.5 s".
+-spec words(non_neg_integer()) -> iolist().
+words(Ms) when Ms rem 1000 =:= 0 -> io_lib:format("~b s", [Ms div 1000]);
+words(Ms) when Ms > 1000, Ms rem 100 =:= 0 ->
+    io_lib:format("~b.~b s", [Ms div 1000, Ms rem 1000 div 100]);
+words(Ms) -> io_lib:format("~b ms", [Ms]).
 
 now_ms() ->
     erlang:monotonic_time(millisecond).
