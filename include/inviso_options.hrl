@@ -20,7 +20,7 @@
 -define(OPT_RUN_QUEUE, {run_queue, 0, 1000000, none}).
 -define(OPT_MEMORY_PERCENT, {memory_percent, 0, 100, 95}).
 -define(OPT_DEAD_MAN_MS, {dead_man_ms, 1, 4294967295, 10000}).
--define(OPT_ARM_MS, {arm_ms, 1, 4294967295, 60000}).
+-define(OPT_ARM_MS, {arm_ms, 1, 4294967295, 300000}).
 -define(OPT_HOLD_MS, {hold_ms, 0, 4294967295, 3600000}).
 -define(OPT_OPEN_CALLS, {open_calls, 0, 1000000, 1000}).
 

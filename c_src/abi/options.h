@@ -72,7 +72,7 @@
 	X(SESSION, DEAD_MAN_MS, dead_man_ms, 1, 4294967295, 10000) \
 	/* a session that has a time limit ends if it needs more time than \
 	 * this, and more time than the limit, to set patterns */ \
-	X(SESSION, ARM_MS, arm_ms, 1, 4294967295, 60000) \
+	X(SESSION, ARM_MS, arm_ms, 1, 4294967295, 300000) \
 	/* how long logs are kept for `inviso fetch' after the session */ \
 	X(SESSION, HOLD_MS, hold_ms, 0, 4294967295, 3600000) \
 	/* the most open traced calls of a process; 0: no bound */ \

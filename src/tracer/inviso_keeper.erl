@@ -525,8 +525,9 @@ deadline(Ms) ->
 flush_log(#keeper{handle = Handle, names = Names} = K, From, Ref) ->
     wake(K),
     Ms = inviso_deadline:ms(?CLOSE_MS),
+    NamesMs = inviso_deadline:ms(?FLUSH_NAMES_MS),
     spawn_link(fun() ->
-                       ok = inviso_names:last(Names, ?FLUSH_NAMES_MS),
+                       ok = inviso_names:last(Names, NamesMs),
                        From ! {Ref, flush(Handle, Ms)}
                end).
 
