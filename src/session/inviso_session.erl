@@ -34,10 +34,8 @@
 %% enum inv_note (c_src/abi/event.h).
 -define(NOTE_CLOCK, 5).
 -define(TICK_MS, 50).
-%% The longest pause between two steps of arming: while patterns are set, and while
-%% flags are set.
--define(PATTERNS_PAUSE_MS, 1).
--define(FLAGS_PAUSE_MS, 50).
+%% The longest pause between two steps of arming.
+-define(PAUSE_MS, 50).
 -define(EXPECT_MS, 1000).
 %% How often inviso_arm:watch/3 checks the patterns.
 -define(WATCH_MS, 1000).
@@ -615,16 +613,11 @@ arm_step(Plan, T, S) ->
     Before = erlang:monotonic_time(microsecond),
     Workers = [S#session.reader, S#session.closer | S#session.keepers],
     Result = inviso_arm:step(Plan, Workers, T),
-    %% After a step the session pauses for as long as the step took, but not for long: a
-    %% step may only have waited for other processes. A step that sets patterns
-    %% mostly waits until each scheduler of the VM has run a process to its end or for
-    %% its time slice.
+    %% After a step the session pauses for as long as the step took, but at most
+    %% ?PAUSE_MS: a step that took longer may only have waited for other
+    %% processes.
     Us = erlang:monotonic_time(microsecond) - Before,
-    Most = case inviso_arm:has_patterns(Plan) of
-               true -> ?FLAGS_PAUSE_MS;
-               false -> ?PATTERNS_PAUSE_MS
-           end,
-    Ms = min((Us + 500) div 1000, Most),
+    Ms = min((Us + 500) div 1000, ?PAUSE_MS),
     _ = element(1, Result) =:= more andalso erlang:send_after(Ms, self(), arm),
     Result.
 
