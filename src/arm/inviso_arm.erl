@@ -16,7 +16,7 @@
 %% so it can do other work between two steps.
 -module(inviso_arm).
 
--export([plan/1, nothing/0, modules/1, step/3, has_patterns/1, counts/1,
+-export([plan/1, nothing/0, modules/1, step/3, has_patterns/1, has_counters/1,
          progress/1, has_begun/2, watch/3, expect/2, rules/1, decided/2, monitor/1]).
 
 -export_type([plan/0, matched/0]).
@@ -477,8 +477,8 @@ has_patterns(#plan{todo = Todo, expects = After}) ->
 
 %% @doc Returns true if some patterns count calls. Such a pattern counts as soon as it
 %% is set, without any flag.
--spec counts(plan()) -> boolean().
-counts(#plan{todo = Todo}) ->
+-spec has_counters(plan()) -> boolean().
+has_counters(#plan{todo = Todo}) ->
     lists:any(fun({Pattern, _}) -> element(1, Pattern) =:= call_count end, Todo).
 
 %% @doc Returns in words how much has been set.

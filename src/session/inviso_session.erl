@@ -289,7 +289,7 @@ bounded(#session{tracer = none} = S) ->
     S;
 bounded(#session{seq = Seq, plan = Plan, map = #{arm_ms := Ms}, limits = Limits} = S) ->
     case Seq =/= none orelse inviso_arm:has_patterns(Plan)
-        orelse inviso_arm:counts(Plan) of
+        orelse inviso_arm:has_counters(Plan) of
         true -> begin_time(S);
         false -> S#session{limits = inviso_session_limits:begin_arming(Ms, Limits)}
     end.
