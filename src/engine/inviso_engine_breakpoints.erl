@@ -175,16 +175,13 @@ exchange(Changes) ->
                          end, #{}, Changes),
     in_turn(maps:to_list(Groups), []).
 
-in_turn([{{M, Old, New}, FAs} | Rest], Done) ->
-    Specs = case is_whole(M, FAs, is_global(Old) orelse is_global(New)) of
-                true -> [{M, '_', '_'}];
-                false -> [{M, F, A} || {F, A} <- FAs]
-            end,
-    case step_by_step(Specs, Old, New) of
+in_turn([{{M, Old, New}, FAs} = Group | Rest], Done) ->
+    case step_by_step({M, FAs}, Old, New) of
         ok ->
-            in_turn(Rest, [{Specs, New, Old} | Done]);
+            in_turn(Rest, [Group | Done]);
         {error, _} = E ->
-            _ = [step_by_step(S, From, To) || {S, From, To} <- Done],
+            _ = [step_by_step({DoneM, DoneFAs}, To, From)
+                 || {{DoneM, From, To}, DoneFAs} <- Done],
             E
     end;
 in_turn([], _Done) ->
@@ -192,26 +189,61 @@ in_turn([], _Done) ->
 
 %% If a step fails, undoes the steps that were done. Tries to undo each step alone:
 %% undoing a step that was not done fails, and the other steps must still be undone.
-step_by_step(Specs, Old, New) ->
-    case steps([{Spec, Step} || Spec <- Specs, Step <- steps_of(Old, New)]) of
+step_by_step(Which, Old, New) ->
+    case steps([{Spec, Step} || Spec <- specs(Which, Old, New),
+                                Step <- steps_of(Old, New)]) of
         ok ->
             ok;
         {error, _} = E ->
-            _ = [steps([{Spec, Step}]) || Spec <- Specs,
+            _ = [steps([{Spec, Step}]) || Spec <- specs(Which, New, Old),
                                           Step <- steps_of(New, Old)],
             E
     end.
 
-is_whole(_M, [_], _) ->
+%% Returns the arguments for `erlang:trace_pattern/3' that together select functions of
+%% a module. There are as few as possible, because each call takes long. They may
+%% select more functions if the change leaves these functions as they are.
+specs(on_load, _, _) ->
+    [on_load];
+specs({M, FAs}, Old, New) ->
+    case is_whole(M, FAs, Old, New) of
+        true -> [{M, '_', '_'}];
+        false -> by_name(M, FAs)
+    end.
+
+%% One argument can select all arities of a name.
+by_name(M, FAs) ->
+    {Selected, All} = {arities(FAs), arities(functions(M))},
+    {Every, Some} = lists:partition(fun({F, _}) ->
+                                            N = maps:get(F, Selected),
+                                            N > 1 andalso
+                                                N =:= maps:get(F, All, 0)
+                                    end, FAs),
+    [{M, F, '_'} || F <- lists:usort([F || {F, _} <- Every])]
+        ++ [{M, F, A} || {F, A} <- Some].
+
+arities(FAs) ->
+    lists:foldl(fun({F, _}, N) -> N#{F => maps:get(F, N, 0) + 1} end, #{}, FAs).
+
+is_whole(_M, [_], _, _) ->
     false;
-is_whole(M, FAs, Global) ->
+is_whole(M, FAs, Old, New) ->
     case functions(M) -- FAs of
         [] -> true;
-        Others when Global ->
-            exports(M) -- FAs =:= []
-                andalso lists:all(fun({F, A}) -> is_untouched({M, F, A}) end,
-                                  Others);
-        _ -> false
+        Others -> spares(M, FAs, Old, New)
+                      andalso lists:all(fun({F, A}) -> is_untouched({M, F, A}) end,
+                                        Others)
+    end.
+
+%% Returns true if the change, made for all functions of the module, leaves a function
+%% as it is that is not in `FAs' and is untouched. This is true of a global pattern,
+%% because it is set on exported functions only, and of a change that only clears. But
+%% is_untouched/1 does not check all counters.
+spares(M, FAs, Old, New) ->
+    case is_global(Old) orelse is_global(New) of
+        true -> exports(M) -- FAs =:= [];
+        false -> map_size(New) =:= 0
+                     andalso maps:keys(Old) -- [call, meta, call_count] =:= []
     end.
 
 is_untouched(MFA) ->
@@ -257,7 +289,7 @@ steps([]) ->
 %% @doc Changes the state that functions get when their module is loaded.
 -spec exchange_on_load(state(), state()) -> ok | {error, term()}.
 exchange_on_load(Old, New) ->
-    step_by_step([on_load], Old, New).
+    step_by_step(on_load, Old, New).
 
 -dialyzer({no_fail_call, is_foreign_on_load/1}).
 %% @doc Returns true if another tool has set a pattern or counter for on_load, that is,

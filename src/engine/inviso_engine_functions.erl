@@ -374,8 +374,11 @@ exchange(Changes, F) ->
             _ = [inviso_engine:plain(M, Name, A, none)
                  || {M, {Name, A}, Old, New} <- ToDo,
                     is_plain(Old), not is_plain(New)],
-            {ok, tell_apart(lists:foldl(fun remember/2, warn_all(Changes, F),
-                                        Changes))};
+            New = lists:foldl(fun remember/2, warn_all(Changes, F), Changes),
+            {ok, case lists:any(fun changes_local/1, Changes) of
+                     true -> tell_apart(New);
+                     false -> New
+                 end};
         {error, _} = E ->
             _ = [inviso_engine:plain(M, Name, A, Before)
                  || {M, {Name, A}, Before} <- Noted],
@@ -384,6 +387,14 @@ exchange(Changes, F) ->
 
 is_plain(#{call := {_, []}}) -> true;
 is_plain(_) -> false.
+
+%% Returns false if a change cannot alter what tell_apart/1 does: it is about functions
+%% that the VM traces locally.
+changes_local({_, _, Old, New, _}) ->
+    is_local(Old) orelse is_local(New).
+
+is_local(#{call := {local, _}}) -> true;
+is_local(_) -> false.
 
 %% Returns the mask of the active sessions that have a pattern for calls and no
 %% foreign tracer.

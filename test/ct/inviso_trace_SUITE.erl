@@ -31,6 +31,7 @@
          counters_rest_beside_others/1,
          named_tracers_have_a_limit/1,
          foreign_patterns_block_no_session/1,
+         few_calls_change_many_functions/1,
          what_others_replace_is_over/1,
          a_bit_that_is_used_again/1,
          processes_of_an_earlier_session/1,
@@ -72,7 +73,7 @@
          a_process_that_traces_itself/1]).
 
 %% Functions that run on the node.
--export([example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
+-export([few_calls/0, example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
          unsafe_labels/0,
          refused/0, traced_before/0,
          lists_refused/0, in_between/0,
@@ -146,6 +147,7 @@ own() ->
      counters_rest_beside_others,
      named_tracers_have_a_limit,
      foreign_patterns_block_no_session,
+     few_calls_change_many_functions,
      what_others_replace_is_over,
      a_bit_that_is_used_again,
      processes_of_an_earlier_session,
@@ -1265,6 +1267,69 @@ block() ->
     true = inviso_trace:session_destroy(Counts),
     Tracee ! stop,
     ok.
+
+%% Each call of erlang:trace_pattern/3 takes long on a busy node. So one call sets a pattern on all
+%% arities of a function, and one call clears the patterns of a module. Functions that the session
+%% has not selected stay as they are, and so do patterns of other tools.
+few_calls_change_many_functions(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, few_calls, [])
+    end.
+
+few_calls() ->
+    M = inviso_few_calls,
+    Forms = [{attribute, 1, module, M},
+             {attribute, 1, compile, [export_all, nowarn_export_all]}
+             | [{function, 1, F, A,
+                 [{clause, 1, lists:duplicate(A, {var, 1, '_'}), [], [{atom, 1, F}]}]}
+                || {F, A} <- [{all, 0}, {all, 1}, {all, 2}, {some, 0}, {some, 1}, {one, 0},
+                              {other, 0}]]],
+    {ok, M, Beam} = compile:forms(Forms),
+    {module, M} = code:load_binary(M, "", Beam),
+    Tracee = spawn_link(fun() -> receive stop -> ok end end),
+    All = [{M, all, 0}, {M, all, 1}, {M, all, 2}],
+    Selected = [{M, some, 1}, {M, one, 0} | All],
+    Rest = [{M, some, 0}, {M, other, 0}, {M, module_info, 0}],
+    Set = fun() ->
+                  S = inviso_trace:session_create(s, self(), []),
+                  _ = [1 = inviso_trace:function(S, MFA, true, [local]) || MFA <- Selected],
+                  1 = inviso_trace:process(S, Tracee, true, [call]),
+                  S
+          end,
+    {S1, 3} = counting(Set),
+    [local] = traced(Selected),
+    [false] = traced(Rest),
+    {true, 1} = counting(fun() -> inviso_trace:session_destroy(S1) end),
+    [false] = traced(Selected ++ Rest),
+
+    Another = {M, other, 0},
+    1 = erlang:trace_pattern(Another, true, [local]),
+    {S2, 3} = counting(Set),
+    {true, 3} = counting(fun() -> inviso_trace:session_destroy(S2) end),
+    [false] = traced(Selected),
+    [local] = traced([Another]),
+    1 = erlang:trace_pattern(Another, false, [local]),
+
+    1 = erlang:trace_pattern(Another, true, [call_count]),
+    S3 = Set(),
+    true = inviso_trace:session_destroy(S3),
+    {call_count, 0} = erlang:trace_info(Another, call_count),
+    Tracee ! stop,
+    true = code:delete(M),
+    ok.
+
+%% Returns the result of a fun, and how often it has called erlang:trace_pattern/3.
+counting(Fun) ->
+    Counted = {erlang, trace_pattern, 3},
+    1 = erlang:trace_pattern(Counted, true, [call_count]),
+    Result = Fun(),
+    {call_count, N} = erlang:trace_info(Counted, call_count),
+    1 = erlang:trace_pattern(Counted, false, [call_count]),
+    {Result, N}.
+
+traced(MFAs) ->
+    lists:usort([How || MFA <- MFAs, {traced, How} <- [erlang:trace_info(MFA, traced)]]).
 
 %% If another tool replaces a session's pattern for calls, the session has lost this pattern. The
 %% other tool's pattern stays.
