@@ -4,9 +4,9 @@
 %%
 %% A state is what the VM has on one function: the pattern for calls, the meta
 %% pattern and the counters. This module finds functions and changes their states.
-%% If all functions of a module get the same change, one call of
-%% `erlang:trace_pattern/3' changes all of them, because the VM needs as long for
-%% one function as for all functions of the module.
+%% The VM needs as long to change one function as to change all functions of a
+%% module. So one call of `erlang:trace_pattern/3' changes as many functions of a
+%% module as possible.
 -module(inviso_engine_breakpoints).
 
 -export([version/1, functions/1, matching/1, marked/1, has/2, is/2,
@@ -25,7 +25,9 @@
 %% The tracer of meta traced calls: the module inviso_engine with the tracer state
 %% 1. As the tracer of a process the engine has the tracer state 0.
 -define(META, {meta, inviso_engine, 1}).
-
+%% If a change is about N functions of a module, at most this many times N other
+%% functions are examined to find out if one call can change the whole module.
+-define(OTHERS, 8).
 
 %% @doc Returns the checksum of a module's code, or `none' if the module is not
 %% loaded.
@@ -200,9 +202,9 @@ step_by_step(Which, Old, New) ->
             E
     end.
 
-%% Returns the arguments for `erlang:trace_pattern/3' that together select functions of
-%% a module. There are as few as possible, because each call takes long. They may
-%% select more functions if the change leaves these functions as they are.
+%% Returns arguments for `erlang:trace_pattern/3' that together select the functions
+%% `FAs' of a module. There are as few arguments as possible, because each call takes
+%% long. They also select other functions if the change leaves these as they are.
 specs(on_load, _, _) ->
     [on_load];
 specs({M, FAs}, Old, New) ->
@@ -211,14 +213,16 @@ specs({M, FAs}, Old, New) ->
         false -> by_name(M, FAs)
     end.
 
-%% One argument can select all arities of a name.
+%% Returns one argument for each name of which all arities are selected, and one for
+%% each other function. A function can have the name '_', which as an argument means
+%% all names.
 by_name(M, FAs) ->
     {Selected, All} = {arities(FAs), arities(functions(M))},
-    {Every, Some} = lists:partition(fun({F, _}) ->
-                                            N = maps:get(F, Selected),
-                                            N > 1 andalso
-                                                N =:= maps:get(F, All, 0)
-                                    end, FAs),
+    IsEvery = fun({'_', _}) -> false;
+                 ({F, _}) -> N = maps:get(F, Selected),
+                             N > 1 andalso N =:= maps:get(F, All, 0)
+              end,
+    {Every, Some} = lists:partition(IsEvery, FAs),
     [{M, F, '_'} || F <- lists:usort([F || {F, _} <- Every])]
         ++ [{M, F, A} || {F, A} <- Some].
 
@@ -230,28 +234,29 @@ is_whole(_M, [_], _, _) ->
 is_whole(M, FAs, Old, New) ->
     case functions(M) -- FAs of
         [] -> true;
-        Others -> spares(M, FAs, Old, New)
+        Others -> length(Others) =< ?OTHERS * length(FAs)
+                      andalso spares(M, FAs, Old, New)
                       andalso lists:all(fun({F, A}) -> is_untouched({M, F, A}) end,
                                         Others)
     end.
 
-%% Returns true if the change, made for all functions of the module, leaves a function
-%% as it is that is not in `FAs' and is untouched. This is true of a global pattern,
-%% because it is set on exported functions only, and of a change that only clears. But
-%% is_untouched/1 does not check all counters.
-spares(M, FAs, Old, New) ->
-    case is_global(Old) orelse is_global(New) of
-        true -> exports(M) -- FAs =:= [];
-        false -> map_size(New) =:= 0
-                     andalso maps:keys(Old) -- [call, meta, call_count] =:= []
-    end.
+%% Returns true if the change can be made for a whole module, and leaves functions as
+%% they are that are not in `FAs' and have nothing set. A global pattern is set on
+%% exported functions only. Clearing changes only functions that have what is cleared;
+%% but another tool can have call_time or call_memory, which is_untouched/1 does not
+%% see.
+spares(M, FAs, _, #{call := {global, _}}) ->
+    exports(M) -- FAs =:= [];
+spares(_, _, Old, New) when map_size(New) =:= 0 ->
+    not is_map_key(call_time, Old) andalso not is_map_key(call_memory, Old);
+spares(_, _, _, _) ->
+    false.
 
+%% Of call_time and call_memory this function sees only those of sessions, because the
+%% VM stops all schedulers to read them.
 is_untouched(MFA) ->
-    not lists:any(fun(Key) -> is_set(MFA, Key) end,
-                  [traced, meta, call_count]).
-
-is_global(#{call := {global, _}}) -> true;
-is_global(_) -> false.
+    not lists:any(fun(Key) -> is_set(MFA, Key) end, [traced, meta, call_count])
+        andalso map_size(inviso_engine_counted:left(MFA)) =:= 0.
 
 %% Returns the steps from one state to another. A new pattern replaces the old one,
 %% even if one is global and the other local. So no step has to clear the old

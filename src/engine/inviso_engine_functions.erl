@@ -283,13 +283,26 @@ set_on_loaded(Slot, Spec, {_, Kinds, _} = Action, F) ->
                                       || {M, Marked} <- Found,
                                          {{Name, A}, Exported} <- Marked]) of
         {_, Changes} ->
-            case exchange(Changes, F) of
+            Tell = lists:any(fun(Change) -> is_about_local(Change, F) end, Changes),
+            case change(Changes, F) of
+                {ok, New} when Tell -> {ok, count(Found, Kinds), tell_apart(New)};
                 {ok, New} -> {ok, count(Found, Kinds), New};
                 {error, _} = E -> E
             end
     catch
         throw:{error, _} = E -> E
     end.
+
+%% Returns true if the VM traces a function locally after the change, or if it did so
+%% the last time that the state of the function was stored. Other changes do not
+%% concern tell_apart/1. So a request for a function that the VM does not trace does
+%% not look through all functions.
+is_about_local({M, {Name, A}, _, New, _}, F) ->
+    {_, Stored} = known({M, Name, A}, F),
+    is_local(New) orelse is_local(Stored).
+
+is_local(#{call := {local, _}}) -> true;
+is_local(_) -> false.
 
 %% Returns the number of functions that match. As in OTP, for a global pattern only
 %% exported functions count.
@@ -360,9 +373,16 @@ fit_less(MFA, Old, Sessions, {Slot, _, _} = About) ->
             end
     end.
 
+%% Makes changes, and adapts what depends on all functions (tell_apart/1).
+exchange(Changes, F) ->
+    case change(Changes, F) of
+        {ok, New} -> {ok, tell_apart(New)};
+        {error, _} = E -> E
+    end.
+
 %% Makes changes in the VM, then stores them. If the VM refuses a change, nothing
 %% changes in the VM and in the stored entries.
-exchange(Changes, F) ->
+change(Changes, F) ->
     ToDo = [{M, FA, Old, New} || {M, FA, Old, New, _} <- Changes, Old =/= New],
     Noted = [{M, FA, inviso_engine:plain(M, Name, A, wanting(Sessions, F))}
              || {M, {Name, A} = FA, _, New, Sessions} <- Changes,
@@ -374,11 +394,7 @@ exchange(Changes, F) ->
             _ = [inviso_engine:plain(M, Name, A, none)
                  || {M, {Name, A}, Old, New} <- ToDo,
                     is_plain(Old), not is_plain(New)],
-            New = lists:foldl(fun remember/2, warn_all(Changes, F), Changes),
-            {ok, case lists:any(fun changes_local/1, Changes) of
-                     true -> tell_apart(New);
-                     false -> New
-                 end};
+            {ok, lists:foldl(fun remember/2, warn_all(Changes, F), Changes)};
         {error, _} = E ->
             _ = [inviso_engine:plain(M, Name, A, Before)
                  || {M, {Name, A}, Before} <- Noted],
@@ -387,14 +403,6 @@ exchange(Changes, F) ->
 
 is_plain(#{call := {_, []}}) -> true;
 is_plain(_) -> false.
-
-%% Returns false if a change cannot alter what tell_apart/1 does: it is about functions
-%% that the VM traces locally.
-changes_local({_, _, Old, New, _}) ->
-    is_local(Old) orelse is_local(New).
-
-is_local(#{call := {local, _}}) -> true;
-is_local(_) -> false.
 
 %% Returns the mask of the active sessions that have a pattern for calls and no
 %% foreign tracer.
@@ -598,7 +606,10 @@ versions() ->
 look(#functions{modules = Modules, on_load = {OnLoad, State}} = F0) ->
     Gone = [M || {M, {Version, _}} <- maps:to_list(Modules),
                  inviso_engine_breakpoints:version(M) =/= Version],
-    F = lists:foldl(fun gone/2, F0, Gone),
+    F = case Gone of
+            [] -> F0;
+            _ -> tell_apart(lists:foldl(fun gone/2, F0, Gone))
+        end,
     case OnLoad of
         [] ->
             F;

@@ -32,6 +32,8 @@
          named_tracers_have_a_limit/1,
          foreign_patterns_block_no_session/1,
          few_calls_change_many_functions/1,
+         one_call_for_a_module_changes_no_other_function/1,
+         a_lost_pattern_gets_no_returns/1,
          what_others_replace_is_over/1,
          a_bit_that_is_used_again/1,
          processes_of_an_earlier_session/1,
@@ -73,7 +75,8 @@
          a_process_that_traces_itself/1]).
 
 %% Functions that run on the node.
--export([few_calls/0, example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
+-export([few_calls/0, one_call/0, lost_pattern/0,
+         example/0, forgotten/0, is_gone/1, not_supported/0, explained/0,
          unsafe_labels/0,
          refused/0, traced_before/0,
          lists_refused/0, in_between/0,
@@ -148,6 +151,8 @@ own() ->
      named_tracers_have_a_limit,
      foreign_patterns_block_no_session,
      few_calls_change_many_functions,
+     one_call_for_a_module_changes_no_other_function,
+     a_lost_pattern_gets_no_returns,
      what_others_replace_is_over,
      a_bit_that_is_used_again,
      processes_of_an_earlier_session,
@@ -1279,14 +1284,8 @@ few_calls_change_many_functions(Config) ->
 
 few_calls() ->
     M = inviso_few_calls,
-    Forms = [{attribute, 1, module, M},
-             {attribute, 1, compile, [export_all, nowarn_export_all]}
-             | [{function, 1, F, A,
-                 [{clause, 1, lists:duplicate(A, {var, 1, '_'}), [], [{atom, 1, F}]}]}
-                || {F, A} <- [{all, 0}, {all, 1}, {all, 2}, {some, 0}, {some, 1}, {one, 0},
-                              {other, 0}]]],
-    {ok, M, Beam} = compile:forms(Forms),
-    {module, M} = code:load_binary(M, "", Beam),
+    ok = load_module(M, [{all, 0}, {all, 1}, {all, 2}, {some, 0}, {some, 1}, {one, 0}, {other, 0}],
+                     []),
     Tracee = spawn_link(fun() -> receive stop -> ok end end),
     All = [{M, all, 0}, {M, all, 1}, {M, all, 2}],
     Selected = [{M, some, 1}, {M, one, 0} | All],
@@ -1316,7 +1315,27 @@ few_calls() ->
     true = inviso_trace:session_destroy(S3),
     {call_count, 0} = erlang:trace_info(Another, call_count),
     Tracee ! stop,
+    _ = code:purge(M),
     true = code:delete(M),
+    ok.
+
+%% Makes and loads a module with these functions. Each function returns its name. A function
+%% use/0 calls the functions that are not exported, so that the compiler keeps them.
+load_module(M, Exported, Others) ->
+    Function = fun(F, A, Body) ->
+                       {function, 1, F, A,
+                        [{clause, 1, lists:duplicate(A, {var, 1, '_'}), [], Body}]}
+               end,
+    Forms = [{attribute, 1, module, M},
+             {attribute, 1, export, [{use, 0} | Exported]},
+             Function(use, 0, [{atom, 1, use}
+                               | [{call, 1, {atom, 1, F}, lists:duplicate(A, {atom, 1, x})}
+                                  || {F, A} <- Others]])
+             | [Function(F, A, [{call, 1, {remote, 1, {atom, 1, erlang}, {atom, 1, hd}},
+                                 [{cons, 1, {atom, 1, F}, {nil, 1}}]}])
+                || {F, A} <- Exported ++ Others]],
+    {ok, M, Beam} = compile:forms(Forms),
+    {module, M} = code:load_binary(M, "", Beam),
     ok.
 
 %% Returns the result of a fun, and how often it has called erlang:trace_pattern/3.
@@ -1330,6 +1349,100 @@ counting(Fun) ->
 
 traced(MFAs) ->
     lists:usort([How || MFA <- MFAs, {traced, How} <- [erlang:trace_info(MFA, traced)]]).
+
+%% One call of erlang:trace_pattern/3 changes a whole module only if no other function changes.
+one_call_for_a_module_changes_no_other_function(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, one_call, [])
+    end.
+
+one_call() ->
+    M = inviso_one_call,
+    ok = load_module(M, [{f, 0}, {g, 0}], [{hidden, 0}]),
+    Tracee = spawn_link(fun() -> receive stop -> ok end end),
+    Exports = [{M, F, A} || {F, A} <- M:module_info(exports)],
+    Hidden = {M, hidden, 0},
+    %% Counters replace the global patterns of all exported functions.
+    Globals = inviso_trace:session_create(s, self(), []),
+    1 = inviso_trace:process(Globals, Tracee, true, [call]),
+    _ = inviso_trace:function(Globals, {M, '_', '_'}, true, [global]),
+    Counts = inviso_trace:session_create(c, self(), []),
+    _ = [1 = inviso_trace:function(Counts, MFA, true, [call_count]) || MFA <- Exports],
+    true = inviso_trace:session_destroy(Globals),
+    [{call_count, 0}] = lists:usort([erlang:trace_info(MFA, call_count)
+                                     || MFA <- Exports, MFA =/= {M, module_info, 1}]),
+    {call_count, false} = erlang:trace_info(Hidden, call_count),
+    true = inviso_trace:session_destroy(Counts),
+    %% A function that is not exported has a counter of another session.
+    Times = inviso_trace:session_create(t, self(), []),
+    1 = inviso_trace:function(Times, Hidden, true, [call_time]),
+    S = inviso_trace:session_create(s, self(), []),
+    1 = inviso_trace:process(S, Tracee, true, [call]),
+    _ = inviso_trace:function(S, {M, '_', '_'}, true, [global]),
+    {call_time, []} = erlang:trace_info(Hidden, call_time),
+    true = inviso_trace:session_destroy(S),
+    true = inviso_trace:session_destroy(Times),
+    %% A function has the name '_', which selects all functions as an argument.
+    ok = load_module(M, [{'_', 0}, {'_', 1}, {f, 0}], []),
+    Any = inviso_trace:session_create(a, self(), []),
+    _ = inviso_trace:function(Any, {M, '_', '_'}, true, [local]),
+    Theirs = [{'_', [], [{return_trace}]}],
+    1 = erlang:trace_pattern({M, f, 0}, Theirs, [local]),
+    1 = inviso_trace:process(Any, Tracee, true, [call]),
+    {match_spec, Theirs} = erlang:trace_info({M, f, 0}, match_spec),
+    true = inviso_trace:session_destroy(Any),
+    {match_spec, Theirs} = erlang:trace_info({M, f, 0}, match_spec),
+    1 = erlang:trace_pattern({M, f, 0}, false, [local]),
+    Tracee ! stop,
+    _ = code:purge(M),
+    true = code:delete(M),
+    ok.
+
+%% A session whose only local pattern is lost gets no event `return_to' for calls that another
+%% session traces.
+a_lost_pattern_gets_no_returns(Config) ->
+    case has_sessions() of
+        true -> {skip, "OTP's own sessions"};
+        false -> ok = call(?config(node, Config), ?MODULE, lost_pattern, [])
+    end.
+
+lost_pattern() ->
+    {M, F} = {inviso_lost_pattern, {inviso_lost_pattern, f, 0}},
+    ok = load_module(M, [{f, 0}], []),
+    Reload = fun() -> ok = load_module(M, [{f, 0}, {new, 0}], []), _ = code:purge(M) end,
+    Replace = fun() -> 1 = erlang:trace_pattern(F, [{'_', [], [{return_trace}]}], [local]) end,
+    [[], []] = [returns_after(Lose, F) || Lose <- [Reload, Replace]],
+    1 = erlang:trace_pattern(F, false, [local]),
+    _ = code:purge(M),
+    true = code:delete(M),
+    ok.
+
+returns_after(Lose, F) ->
+    Self = self(),
+    {Tracee, Ref} = spawn_monitor(fun() ->
+                                          receive go -> ok end,
+                                          Self ! {returned, ?WORK:f(1)}
+                                  end),
+    [S, Other] = [inviso_trace:session_create(Name, spawn_tracer(Name, Self), [])
+                  || Name <- [s, other]],
+    1 = inviso_trace:function(S, F, true, [local]),
+    1 = inviso_trace:function(Other, {?WORK, f, 1}, true, [local]),
+    [1 = inviso_trace:process(A, Tracee, true, [call]) || A <- [S, Other]],
+    Lose(),
+    1 = inviso_trace:process(S, Tracee, false, [call]),
+    1 = inviso_trace:process(S, Tracee, true, [call, return_to]),
+    Tracee ! go,
+    receive {returned, _} -> ok end,
+    receive {'DOWN', Ref, _, _, normal} -> ok end,
+    receive {other, {trace, Tracee, call, _}} -> ok end,
+    [true = inviso_trace:session_destroy(A) || A <- [S, Other]],
+    receive {s, Event} -> [Event]
+    after 500 -> []
+    end.
+
+spawn_tracer(Name, To) ->
+    spawn_link(fun Loop() -> receive Event -> To ! {Name, Event}, Loop() end end).
 
 %% If another tool replaces a session's pattern for calls, the session has lost this pattern. The
 %% other tool's pattern stays.
