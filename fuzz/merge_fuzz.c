@@ -167,7 +167,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (format == inv_sink_find("json"))
 		check_json(&out[0], true);
 	check_text(&out[0], false);
-	/* In the text format, one line can stand for two events of a garbage
+	/* The text format has one more line at its end. But it can have fewer
+	 * lines, because one line can stand for both events of a garbage
 	 * collection. */
 	if (out[0].len)
 		check_entries(&out[0],

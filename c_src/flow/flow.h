@@ -191,8 +191,8 @@ struct inv_identity {
 	struct inv_process_name name;
 };
 
-/* Identifies the process or port tok, in an event of `node' whose dictionary is
- * dict. Returns false if tok is another term. The pointers in *id are valid
+/* Identifies the process or port tok of an event. The event is from `node', and
+ * dict is the dictionary of its packet. Returns false if tok is another term. The pointers in *id are valid
  * until the next item. */
 bool inv_flow_identify(struct inv_flow *f, const struct inv_node *node,
 		       const struct inv_dict *dict, const struct inv_token *tok,

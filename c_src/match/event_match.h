@@ -56,9 +56,9 @@ struct inv_event_match {
  * These functions make a match spec for events. `text' is a match spec or a
  * selector (match/selector.h). `bytes' is a match spec in the external term
  * format, and is borrowed. `records' has the definitions of the records in the
- * text, or is NULL. inv_event_match_text refuses records, because a node does
- * not have their definitions. The functions return 0, INV_ENOMEM, INV_EINVAL or
- * another error, with a message in `err'.
+ * text, or is NULL. Nodes use inv_event_match_text, which refuses records: a
+ * node does not have their definitions. The functions return 0, INV_ENOMEM,
+ * INV_EINVAL or another error, with a message in `err'.
  */
 int inv_event_match_select(struct inv_event_match *m, const char *text,
 			   const struct inv_records *records,

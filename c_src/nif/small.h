@@ -11,8 +11,8 @@
 /*
  * Reads integers from 0 to 255, such as arities, without a call of the VM. Such
  * an integer is an immediate term, so its word is always the same. A shift of
- * the word yields a guess; the guess is right if the table has the same word at
- * this index.
+ * the term's word yields a guess. The table has the word of each integer. The
+ * guess is right if the word of the guessed integer is the term's word.
  */
 #define INV_SMALL_MAX 256u
 

@@ -67,8 +67,9 @@ void inv_producer_init(struct inv_producer *p, void *map, uint32_t ring);
  * inv_producer_open ensures that a packet is open; the next two functions are
  * its slow paths. inv_producer_open_new opens a packet, or returns INV_EFULL if
  * no slot is free. inv_producer_open_aged is for an open packet that is more
- * than a second old. With keep => oldest, it opens a new packet if a slot is
- * free. Otherwise the old packet stays open. `now' is in monotonic nanoseconds.
+ * than a second old: if the ring keeps the oldest events (keep => oldest) and a
+ * slot is free, it opens a new packet. In all other cases the old packet stays
+ * open. `now' is in monotonic nanoseconds.
  */
 int inv_producer_open_new(struct inv_producer *p, uint64_t now);
 int inv_producer_open_aged(struct inv_producer *p, uint64_t now);

@@ -72,8 +72,8 @@
          again :: never | newest | {file, non_neg_integer()},
          %% the items of process_info/2 that a process is asked for
          items :: [term()],
-         %% A round writes at most `most' notes, in calls with `batch' notes. Notes
-         %% that are written again have at most `repeat' bytes.
+         %% A call of write/1 writes at most `most' notes, `batch' notes at a time.
+         %% When notes are written again, they have at most `repeat' bytes together.
          batch :: pos_integer(),
          most :: pos_integer(),
          repeat :: pos_integer(),
