@@ -179,7 +179,7 @@ static int add_forms(struct inv_records *rs, inv_word forms)
 	return rc;
 }
 
-/* Adds the records in the forms of a chunk. */
+/* Adds the records that a chunk of a BEAM file defines. */
 static int add_chunk(struct inv_records *rs, const uint8_t *p, size_t n)
 {
 	struct inv_cursor *c = malloc(sizeof(*c));

@@ -283,7 +283,7 @@ struct inv_tally_cell *inv_value_cell(struct inv_values *v,
 	return c;
 }
 
-/* --- reading: called by processes ----------------------------------------- */
+/* --- reading: not on the event path --------------------------------------- */
 
 /* The offsets of a value's tokens: a token is a code with its bytes. The tokens
  * are read from the last to the first, so that the elements of a list, tuple or

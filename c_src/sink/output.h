@@ -24,8 +24,8 @@ struct inv_output {
 	 */
 	bool paced;
 	/* private */
-	bool ahead; /* true after the first part was sent: from then on, wait
-		     * for a byte after each part */
+	bool ahead; /* true after the first part was sent: the second and each
+		     * later part is followed by a wait for a byte */
 	int fd;
 	char *path; /* final path of the file; NULL: the caller gave a
 		       descriptor */

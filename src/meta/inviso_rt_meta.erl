@@ -102,11 +102,11 @@ start(Ti, Flags, Init, Remove, Clean) ->
     start_link(Ti, {Init, Remove, Clean}, Flags).
 
 %% @doc Opens the trace information and starts the meta tracer of this node, for a
-%% runtime component that traces in the scope `Flags'. Sends the calling process the
-%% message `{inviso_rt_meta, Pid, {scope, Scope}}' with the scope of the meta
-%% tracer. Each later event of the meta tracer is sent as `{inviso_rt_meta, Pid,
-%% {event, Event}}'. If the meta tracer is killed, the caller must close the meta
-%% tracer's scope.
+%% runtime component. `Flags' is the scope in which the runtime component traces. The
+%% meta tracer opens another scope, and sends it to the calling process as
+%% `{inviso_rt_meta, Pid, {scope, Scope}}'. If the meta tracer is killed, the calling
+%% process must close this second scope. Each later event of the meta tracer is sent
+%% as `{inviso_rt_meta, Pid, {event, Event}}'.
 -spec start_link(inviso_ti:destination(), none | spec(), inviso_scope:scope()) ->
           {ok, pid()} | {error, term()}.
 start_link(Ti, none, Flags) ->

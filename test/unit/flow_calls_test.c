@@ -106,8 +106,8 @@ static void a_loss_makes_open_calls_uncertain(void **state)
 	assert_false(feed_return(&f, 1, 3)->call->certain);
 }
 
-/* f9 is called inside f3, and never returns. The time that the process spends
- * in f9 itself counts as f3's own time. The time of a call inside f9 that ends
+/* f3 calls f9, which never returns. The time that the process spends in f9
+ * itself counts as f3's own time. f9 calls functions that return; their time
  * does not count as f3's own time. */
 static void calls_without_returns_are_transparent(void **state)
 {
