@@ -283,8 +283,8 @@ uint32_t inv_tracee_edit(ERL_NIF_TERM id, const struct inv_edit *edit)
 }
 
 /*
- * Removes the session in edit->slot from one entry. The server has ensured
- * before that new tracees do not get flags of the session.
+ * Removes the session in edit->slot from one entry. No new tracee gets flags of
+ * this session any more: the server has already ensured this.
  */
 static void vacate(struct inv_tracee *t, const struct inv_edit *edit)
 {

@@ -126,8 +126,8 @@ static struct inv_tally_cell *cell_of(const struct counter *c,
 
 	if (inv_likely(cell != NULL))
 		return cell;
-	/* The bytes of a value are in open_keys, in the part of the thread in
-	 * which the call began. So the cell needs only the key. */
+	/* The cell of a value needs only the key: the value's bytes were stored
+	 * in open_keys by the thread in which the call began. */
 	if (c->tally->by == INV_COUNT_VALUE)
 		return inv_tally_claim(part, key);
 	return inv_tally_first(c->t, c->tally, c->part, c->env, key);

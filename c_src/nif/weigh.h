@@ -12,13 +12,12 @@
  * alive.
  *
  * copy_left bounds the time: the walk over a term ends when more than copy_left
- * bytes would be copied.  The result is not exact, because of limits of the
- * public NIF interface:
+ * bytes would be copied.  The public NIF interface has limits:
  *   - the environment of a fun always counts as INV_WEIGH_FUN bytes;
  *   - if a binary is a part of a larger binary, only the part counts, although
  *     the larger binary is kept alive;
- *   - a bitstring that does not begin or end at a byte boundary is copied when
- *     its size is read.
+ *   - to read the size of a bitstring that does not begin or end at a byte
+ *     boundary, the interface copies the bitstring, which takes time.
  */
 #define INV_WEIGH_FUN 256
 

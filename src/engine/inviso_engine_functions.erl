@@ -235,8 +235,10 @@ forget(Slot, F0) ->
                  {FA, {Sessions, Old}} <- maps:to_list(Fs),
                  lists:keymember(Slot, 1, Sessions)], F).
 
-%% Updates the stored entries after the setting for on_load has changed. Modules
-%% that were loaded before the change have got the old setting.
+%% Called after the setting for on_load has changed, with the state before and after
+%% the change. Modules that were loaded since the last call of look/1, but before the
+%% change, have got the old setting from the VM. So look/1 first stores the entries of
+%% their functions with the old setting.
 since(#functions{on_load = Same}, #functions{on_load = Same} = F) ->
     F;
 since(#functions{on_load = Old, seen = Seen}, #functions{on_load = New} = F0) ->
