@@ -572,12 +572,13 @@ head([{'(', At} | Rest], Records, Ctx) ->
         ++ [{']', Close}, {')', Close}] ++ Guard
         ++ [{'->', End}] ++ result(End, Args, Ctx)
         ++ [{'end', End}, {dot, End}],
-    {'fun', _, {clauses, [{clause, A, [Patterns], Guards, Body}]}} =
+    {'fun', _, {clauses, [{clause, A, [Patterns], Parsed, Body}]}} =
         expression(Fun),
     {Count, Checked} = inviso_spec_head:check(Patterns),
+    Guards = guards(Parsed, Ctx),
     ok = inviso_spec_head:check_guard(Guards),
     _ = Count > 255 andalso fail(At, "a function has at most 255 arguments", []),
-    Clause = {clause, A, [Checked], guards(Guards, Ctx), Body},
+    Clause = {clause, A, [Checked], Guards, Body},
     Ms = inviso_spec_head:match_spec(Clause, Records,
                                      Ctx#ctx.records),
     Put = put_literals(Ms, Ctx),

@@ -18,9 +18,13 @@ check(List) ->
     Checked = pattern(List),
     {count(Checked), Checked}.
 
-%% @doc Throws `{usage, Where, What}' if a guard contains the variable _.
+%% @doc Throws `{usage, Where, What}' if a guard contains the variable _, or an operator
+%% of Erlang's guards that match specs do not have. (If all operands are constants,
+%% `ms_transform' computes the result of such an operator. The command does not.)
 -spec check_guard(term()) -> ok.
 check_guard({var, A, '_'}) -> fail(A, "a guard cannot have _", []);
+check_guard({op, A, Op, _, _}) when Op =:= '++'; Op =:= '--' ->
+    fail(A, "match specs do not have ~ts", [Op]);
 check_guard(T) when is_tuple(T) -> check_guard(tuple_to_list(T));
 check_guard([H | T]) ->
     ok = check_guard(H),

@@ -482,6 +482,9 @@ a_runtime_component_that_dies(Config) ->
     Sub = inviso_test_lib:spawn_call(N1, timer, sleep, [infinity]),
     {ok, _} = inviso(N1, add_nodes, [[Node1, Node2], tag]),
     ok = inviso(N1, subscribe, [Sub]),
+    %% The control component has monitored the runtime component before it sends this request. So
+    %% the monitor knows the reason of the exit, and the event does not have the reason noproc.
+    {ok, [{Node2, {ok, {new, running}}}]} = inviso(N1, get_status, [[Node2]]),
     true = call(N2, erlang, exit, [call(N2, erlang, whereis, [inviso_rt]),
                                    kill]),
     wait_until(fun() -> events(N1, Sub) =/= [] end),
