@@ -274,7 +274,10 @@ enum inv_note_name {
 	INV_NAME_REGISTERED = 1, /* an atom */
 	INV_NAME_LABEL = 2,	 /* the term of proc_lib:set_label/1 */
 	INV_NAME_FUNCTION = 3,	 /* {M,F,Arity} with which the process began */
-	INV_NAME_NONE = 4, /* []: the process has no name, or has exited */
+	INV_NAME_NONE = 4,  /* []: the process has no name, or has exited */
+	INV_NAME_CHILD = 5, /* the process's own name was not read; two terms
+			     * follow: INV_NAME_REGISTERED or
+			     * INV_NAME_FUNCTION, and the name of its parent */
 };
 
 /* The kind of timestamp that the user requested from the VM. */

@@ -520,9 +520,6 @@ static int noted_no_name(struct inv_flow *f, const struct inv_item *it,
 /* Reads a note: the process, the kind of the name, and the name. */
 static int noted_name(struct inv_flow *f, const struct inv_item *it)
 {
-	struct inv_print_opts w = { .style = INV_PRINT_W,
-				    .unicode = true,
-				    .otp = it->node->otp_release };
 	struct inv_process_key key;
 	struct inv_process *p;
 	struct inv_token tok;
@@ -536,18 +533,9 @@ static int noted_name(struct inv_flow *f, const struct inv_item *it)
 	if (kind == INV_NAME_NONE)
 		return noted_no_name(f, it, &key);
 	inv_buf_reset(&f->text);
-	/* A label often contains strings, which ~p prints as text. */
-	if (kind == INV_NAME_LABEL)
-		w.style = INV_PRINT_P;
-	else if (kind != INV_NAME_REGISTERED && kind != INV_NAME_FUNCTION)
+	if (!inv_noted_name(&f->text, f->cursor, &it->ev, &f->mfa, kind,
+			    it->node->otp_release))
 		return 0;
-	if (kind == INV_NAME_FUNCTION) {
-		if (inv_mfa_read(&f->mfa, f->cursor, &it->ev) != 1)
-			return 0;
-		inv_spawn_name(&f->text, f->cursor, &it->ev, &f->mfa, &w);
-	} else if (inv_term_print(f->cursor, &f->text, &w)) {
-		return 0;
-	}
 	if (f->text.error)
 		return INV_ENOMEM;
 	p = inv_processes_get(&f->processes, &key);

@@ -157,3 +157,33 @@ void inv_spawn_name(struct inv_buf *out, struct inv_cursor *c,
 		inv_term_print_token(c, &tok, out, w);
 	}
 }
+
+bool inv_noted_name(struct inv_buf *out, struct inv_cursor *c,
+		    const struct inv_event *ev, struct inv_mfa *m, int64_t kind,
+		    unsigned otp)
+{
+	struct inv_print_opts w = { .style = INV_PRINT_W,
+				    .unicode = true,
+				    .otp = otp };
+
+	if (kind == INV_NAME_CHILD) {
+		if (inv_cursor_int(c, &kind) || kind == INV_NAME_LABEL)
+			return false;
+		inv_buf_puts(out, "child of ");
+	}
+	switch (kind) {
+	case INV_NAME_FUNCTION:
+		if (inv_mfa_read(m, c, ev) != 1)
+			return false;
+		inv_spawn_name(out, c, ev, m, &w);
+		return true;
+	case INV_NAME_LABEL:
+		/* A label often contains strings, which ~p prints as text. */
+		w.style = INV_PRINT_P;
+		return !inv_term_print(c, out, &w);
+	case INV_NAME_REGISTERED:
+		return !inv_term_print(c, out, &w);
+	default:
+		return false;
+	}
+}

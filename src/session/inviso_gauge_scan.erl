@@ -55,6 +55,7 @@
 %% enum inv_note_name (c_src/abi/event.h).
 -define(NAME_REGISTERED, 1).
 -define(NAME_LABEL, 2).
+-define(NAME_CHILD, 5).
 
 -record(scanner,
         {gauge :: pid(),
@@ -280,6 +281,9 @@ name(P, Known) ->
 named(none) -> {<<>>, none};
 named({?NAME_REGISTERED, Name}) -> {text("~tw", [Name]), registered};
 named({?NAME_LABEL, Label}) -> {text("~0tP", [Label, 20]), label};
+named({?NAME_CHILD, Parent}) ->
+    {Text, _} = named(Parent),
+    {<<"child of ", Text/binary>>, function};
 named({_, {M, F, A}}) -> {mfa(M, F, A), function}.
 
 mfa(M, F, A) ->

@@ -31,7 +31,6 @@
 %% running, those that ran lately, and those that wait.
 
 %% enum inv_note, inv_sample_flag (c_src/abi/event.h).
--define(NOTE_NAME, 1).
 -define(NOTE_SAMPLE, 14).
 -define(NOTE_SAMPLING, 15).
 -define(CUT, 1).
@@ -445,7 +444,7 @@ names([P | Rest], Named0) ->
             {Notes, Next} = names(Rest, Named#{P => true}),
             case inviso_names:name_of(P) of
                 none -> {Notes, Next};
-                {Kind, Name} -> {[{?NOTE_NAME, [P, Kind, Name]} | Notes], Next}
+                Name -> {[inviso_names:note(P, Name) | Notes], Next}
             end
     end.
 

@@ -12,8 +12,8 @@
 %% starts a new one, which asks the remaining processes.
 -module(inviso_names).
 
--export([start_link/2, await/2, keep/3, remember/2, last/2, stop/1, name_of/1]).
--export_type([note/0]).
+-export([start_link/2, await/2, keep/3, remember/2, last/2, stop/1, name_of/1, note/2]).
+-export_type([note/0, name/0]).
 -export([init/3, ask/2]).
 
 %% At most this many registered names are written when the tracer opens.
@@ -35,9 +35,9 @@
 %% If the ring is full, a note is tried again this many times.
 -define(MAX_TRIES, 50).
 %% If a process has a larger heap than this, in words, the asker does not read its
-%% dictionary. The bound is high, because the heap of a busy process also contains
-%% garbage and free space.
--define(MAX_HEAP, 500000).
+%% dictionary. The bound is high, because most of a large heap is usually not in the
+%% dictionary: it is the process's state, garbage and free space.
+-define(MAX_HEAP, 16000000).
 %% After the asker has read the dictionary of a process with a larger heap than
 %% this, in words, the asker collects its garbage.
 -define(LARGE_HEAP, 30000).
@@ -61,8 +61,12 @@
 -define(NAME_LABEL, 2).
 -define(NAME_FUNCTION, 3).
 -define(NAME_NONE, 4).
+-define(NAME_CHILD, 5).
 
 -type note() :: {pos_integer(), [term()]}.
+%% The kind of a name (enum inv_note_name), and the name. For NAME_CHILD the name is
+%% the kind and name of the process's parent.
+-type name() :: {pos_integer(), term()}.
 -type known() :: #{pid() | port() => note() | none}.
 
 -record(names,
@@ -222,7 +226,10 @@ registered_notes() ->
     [note(P, {?NAME_REGISTERED, Name})
      || Name <- Names, P <- [whereis(Name)], P =/= undefined].
 
+%% @doc Returns the note with a name of a process, or `none' if it has no name.
+-spec note(pid() | port(), name()) -> note(); (pid() | port(), none) -> none.
 note(_, none) -> none;
+note(P, {?NAME_CHILD, {Kind, Name}}) -> {?NOTE_NAME, [P, ?NAME_CHILD, Kind, Name]};
 note(P, {Kind, Name}) -> {?NOTE_NAME, [P, Kind, Name]}.
 
 loop(#names{asker = Asker} = S) ->
@@ -482,22 +489,28 @@ ask(Namer, Items) ->
             ask(Namer, Items)
     end.
 
-%% Returns the kind of a process's name (enum inv_note_name) and the name. Waits
-%% until the process answers. Any process may call this.
--spec name_of(pid()) -> {pos_integer(), term()} | none.
+%% Returns the name of a process. Waits until the process answers. Any process may
+%% call this.
+-spec name_of(pid()) -> name() | none.
 name_of(Pid) ->
     name_of(Pid, items()).
 
 name_of(Pid, Items) ->
+    case own_name(Pid, Items) of
+        not_read -> name_of_parent(Pid, Items);
+        Name -> Name
+    end.
+
+own_name(Pid, Items) ->
     case name(process_info(Pid, Items)) of
         none -> name_in_dictionary(Pid);
         Name -> Name
     end.
 
 %% Returns a name from the dictionary of a process. Before OTP 26.2 the VM cannot
-%% return a single entry: the process itself copies its whole dictionary. So a
-%% process is not asked if a copy of its heap would take longer than a few
-%% milliseconds.
+%% return a single entry: the process itself copies its whole dictionary. This takes
+%% at most about as long as a garbage collection of the process. Returns `not_read' if
+%% the process has a larger heap than MAX_HEAP, because the copy takes memory, too.
 name_in_dictionary(Pid) ->
     Single = inviso_vm:has_process_info({dictionary, '$initial_call'}),
     case not Single andalso process_info(Pid, [initial_call, total_heap_size]) of
@@ -508,6 +521,21 @@ name_in_dictionary(Pid) ->
                    end,
             _ = [garbage_collect() || Words > ?LARGE_HEAP],
             Name;
+        [{_, {proc_lib, init_p, _}}, _] ->
+            not_read;
+        _ ->
+            none
+    end.
+
+%% A process with a large heap, such as a queue with many messages, gets the name of
+%% its parent: this is often a supervisor whose children are all of one kind.
+name_of_parent(Pid, Items) ->
+    case inviso_vm:has_process_info(parent) andalso process_info(Pid, parent) of
+        {parent, Parent} when is_pid(Parent), node(Parent) =:= node() ->
+            case own_name(Parent, Items) of
+                {_, _} = Name -> {?NAME_CHILD, Name};
+                _ -> none
+            end;
         _ ->
             none
     end.

@@ -137,25 +137,32 @@ registered_later(Config) ->
                end]).
 
 %% A process that was started with proc_lib has a name on every release, even if it is busy or has a
-%% heap of 400 KB. But if the heap is very large, the process has no name on releases before OTP
-%% 26.2, because its dictionary is not read then.
+%% heap of 5 MB. But if the heap is very large, the dictionary is not read on releases before OTP
+%% 26.2. Then the process has the name of its parent, if this parent has a name.
 unregistered(Config) ->
     Server = fun() -> {ok, P} = gen_server:start(?MODULE, [], []), P end,
     <<"inviso_names_SUITE:init/1">> = called_server(Config, Server, 5),
-    Large = case inviso_vm:has_process_info({dictionary, '$initial_call'}) of
-                true -> <<"inviso_names_SUITE:clerk/0">>;
-                false -> null
-            end,
     Clerk = <<"inviso_names_SUITE:clerk/0">>,
-    [<<"inviso_names_SUITE:serve/0">>, null, Clerk, Clerk, Large] =
+    {Large, Child, Registered} =
+        case inviso_vm:has_process_info({dictionary, '$initial_call'}) of
+            true -> {Clerk, Clerk, Clerk};
+            false -> {null, <<"child of inviso_names_SUITE:serve/0">>,
+                      <<"child of names_parent">>}
+        end,
+    Big = fun() -> proc_lib:spawn_opt(?MODULE, clerk, [], [{min_heap_size, 16000000}]) end,
+    Parent = serving(),
+    true = register(names_parent, Parent),
+    [<<"inviso_names_SUITE:serve/0">>, null, Clerk, Clerk, Large, Child, Registered] =
         names(Config, #{},
               [fun serving/0,
                fun() -> spawn(fun serve/0) end,
                fun() -> proc_lib:spawn(?MODULE, clerk, []) end,
                fun() -> proc_lib:spawn_opt(?MODULE, clerk, [],
-                                           [{min_heap_size, 50000}]) end,
-               fun() -> proc_lib:spawn_opt(?MODULE, clerk, [],
-                                           [{min_heap_size, 600000}]) end]).
+                                           [{min_heap_size, 600000}]) end,
+               Big,
+               fun() -> run(serving(), Big) end,
+               fun() -> run(Parent, Big) end]),
+    Parent ! stop.
 
 %% On a busy machine some processes do not answer within 50 ms, and then have no name. So the test
 %% tries several times.

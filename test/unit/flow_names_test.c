@@ -46,6 +46,19 @@ static void note(uint32_t pid, enum inv_note_name kind, bool early)
 	end_note(INV_NOTE_NAME, early);
 }
 
+/* Adds a note with the name of the process's parent. */
+static void child(uint32_t pid, enum inv_note_name kind)
+{
+	feed_begin(&f, 0, pid, kind, 0);
+	feed_put(&f, INV_NAME_CHILD);
+	feed_put(&f, kind);
+	if (kind == INV_NAME_FUNCTION)
+		feed_mfa(&f, 0, -1);
+	else
+		feed_put(&f, INV_T_DICT_SMALL + 2);
+	end_note(INV_NOTE_NAME, false);
+}
+
 /* Returns the name that the process has at its next call. The text is valid
  * until the next call of this function. */
 static const char *name(uint32_t pid)
@@ -76,6 +89,14 @@ static void each_kind_of_name(void **state)
 	assert_string_equal(name(1), "m:f3/1");
 	note(1, INV_NAME_LABEL, false);
 	assert_string_equal(name(1), "f2");
+	child(1, INV_NAME_REGISTERED);
+	assert_string_equal(name(1), "child of f1");
+	child(1, INV_NAME_FUNCTION);
+	assert_string_equal(name(1), "child of m:f3/1");
+	/* A parent's label is not used: redaction does not know where it is. */
+	child(1, INV_NAME_LABEL);
+	child(1, INV_NAME_CHILD);
+	assert_string_equal(name(1), "child of m:f3/1");
 	note(1, INV_NAME_REGISTERED, false);
 	assert_string_equal(name(1), "!f1");
 	/* A registered name has precedence. */
