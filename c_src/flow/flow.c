@@ -541,6 +541,9 @@ static int noted_name(struct inv_flow *f, const struct inv_item *it)
 	p = inv_processes_get(&f->processes, &key);
 	if (!p)
 		return INV_ENOMEM;
+	/* A parent's name does not replace the process's own name. */
+	if (kind == INV_NAME_CHILD && inv_process_name(p).len)
+		return 0;
 	inv_process_note_name(&f->processes, p, f->text.data, f->text.len,
 			      (enum inv_note_name)kind, it->early);
 	f->feeds[it->feed].named = true;

@@ -166,17 +166,20 @@ bool inv_noted_name(struct inv_buf *out, struct inv_cursor *c,
 				    .unicode = true,
 				    .otp = otp };
 
+	size_t begin;
+
 	if (kind == INV_NAME_CHILD) {
 		if (inv_cursor_int(c, &kind) || kind == INV_NAME_LABEL)
 			return false;
-		inv_buf_puts(out, "child of ");
+		inv_buf_puts(out, INV_CHILD_OF);
 	}
+	begin = out->len;
 	switch (kind) {
 	case INV_NAME_FUNCTION:
 		if (inv_mfa_read(m, c, ev) != 1)
 			return false;
 		inv_spawn_name(out, c, ev, m, &w);
-		return true;
+		return out->len > begin;
 	case INV_NAME_LABEL:
 		/* A label often contains strings, which ~p prints as text. */
 		w.style = INV_PRINT_P;

@@ -25,7 +25,8 @@ void inv_spawn_name(struct inv_buf *out, struct inv_cursor *c,
 /*
  * Appends a name from the note ev: c is before the name, and `kind' is the kind
  * that the note gives (enum inv_note_name). Uses *m. Prints as OTP release
- * `otp' does. Returns false if the name is invalid, or if its kind is unknown.
+ * `otp' does. Returns false if the name is invalid or empty, or if its kind is
+ * unknown.
  */
 bool inv_noted_name(struct inv_buf *out, struct inv_cursor *c,
 		    const struct inv_event *ev, struct inv_mfa *m, int64_t kind,

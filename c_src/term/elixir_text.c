@@ -357,8 +357,7 @@ static bool get_atom(const char **p, const char *end, struct inv_buf *name)
 	return !name->error;
 }
 
-bool inv_term_print_translated(const char *text, size_t len,
-			       struct inv_buf *out)
+static bool translate(const char *text, size_t len, struct inv_buf *out)
 {
 	const char *p = text, *end = text + len;
 	struct inv_buf first = { 0 }, second = { 0 };
@@ -378,4 +377,19 @@ bool inv_term_print_translated(const char *text, size_t len,
 	inv_buf_release(&first);
 	inv_buf_release(&second);
 	return done;
+}
+
+bool inv_term_print_translated(const char *text, size_t len,
+			       struct inv_buf *out)
+{
+	const size_t n = sizeof(INV_CHILD_OF) - 1;
+	const size_t before = out->len;
+
+	if (len < n || memcmp(text, INV_CHILD_OF, n) != 0)
+		return translate(text, len, out);
+	inv_buf_puts(out, INV_CHILD_OF);
+	if (translate(text + n, len - n, out))
+		return true;
+	out->len = before;
+	return false;
 }

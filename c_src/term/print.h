@@ -123,9 +123,13 @@ void inv_term_print_function(const uint8_t *name, size_t len,
 			     struct inv_buf *out,
 			     const struct inv_print_opts *o);
 
+/* A process whose own name is not known can have the name of its parent, after
+ * this text. */
+#define INV_CHILD_OF "child of "
+
 /* Translates a text from Erlang's to Elixir's syntax and appends it. `text'
- * must be an atom, or a function m:f/1. If it is neither, appends nothing and
- * returns false. */
+ * must be an atom, or a function m:f/1. INV_CHILD_OF can be before it. If it is
+ * another text, appends nothing and returns false. */
 bool inv_term_print_translated(const char *text, size_t len,
 			       struct inv_buf *out);
 

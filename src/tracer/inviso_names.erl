@@ -508,8 +508,8 @@ own_name(Pid, Items) ->
     end.
 
 %% Returns a name from the dictionary of a process. Before OTP 26.2 the VM cannot
-%% return a single entry: the process itself copies its whole dictionary. This takes
-%% at most about as long as a garbage collection of the process. Returns `not_read' if
+%% return a single entry: the process itself copies its whole dictionary. This usually
+%% takes less time than a garbage collection of the process. Returns `not_read' if
 %% the process has a larger heap than MAX_HEAP, because the copy takes memory, too.
 name_in_dictionary(Pid) ->
     Single = inviso_vm:has_process_info({dictionary, '$initial_call'}),
@@ -533,7 +533,7 @@ name_of_parent(Pid, Items) ->
     case inviso_vm:has_process_info(parent) andalso process_info(Pid, parent) of
         {parent, Parent} when is_pid(Parent), node(Parent) =:= node() ->
             case own_name(Parent, Items) of
-                {_, _} = Name -> {?NAME_CHILD, Name};
+                {Kind, _} = Name when Kind =/= ?NAME_LABEL -> {?NAME_CHILD, Name};
                 _ -> none
             end;
         _ ->

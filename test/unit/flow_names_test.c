@@ -89,14 +89,17 @@ static void each_kind_of_name(void **state)
 	assert_string_equal(name(1), "m:f3/1");
 	note(1, INV_NAME_LABEL, false);
 	assert_string_equal(name(1), "f2");
+	/* A parent's name does not replace the process's own name. */
 	child(1, INV_NAME_REGISTERED);
-	assert_string_equal(name(1), "child of f1");
-	child(1, INV_NAME_FUNCTION);
-	assert_string_equal(name(1), "child of m:f3/1");
+	assert_string_equal(name(1), "f2");
+	child(3, INV_NAME_REGISTERED);
+	assert_string_equal(name(3), "child of f1");
+	child(4, INV_NAME_FUNCTION);
+	assert_string_equal(name(4), "child of m:f3/1");
 	/* A parent's label is not used: redaction does not know where it is. */
-	child(1, INV_NAME_LABEL);
-	child(1, INV_NAME_CHILD);
-	assert_string_equal(name(1), "child of m:f3/1");
+	child(6, INV_NAME_LABEL);
+	child(6, INV_NAME_CHILD);
+	assert_string_equal(name(6), "");
 	note(1, INV_NAME_REGISTERED, false);
 	assert_string_equal(name(1), "!f1");
 	/* A registered name has precedence. */

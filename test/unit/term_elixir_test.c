@@ -123,6 +123,10 @@ static void names_that_are_texts(void **state)
 	assert_translated("'a \\'b\\\\'", ":\"a 'b\\\\\"");
 	assert_translated("'Elixir.Shop':init/1", "Shop.init/1");
 	assert_translated("m:'-f/1-fun-0-'/2", ":m.\"-f/1-fun-0-\"/2");
+	assert_translated("child of 'Elixir.Shop':init/1",
+			  "child of Shop.init/1");
+	assert_translated("child of ", NULL);
+	assert_translated("child of {a,1}", NULL);
 	assert_translated("{a,1}", NULL);
 	assert_translated("'a\\n'", NULL);
 	assert_translated("'a", NULL);
