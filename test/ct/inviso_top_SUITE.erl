@@ -385,9 +385,8 @@ in_terminal(Args, Pattern, Fun, Config) ->
     try
         Fun(T)
     catch
-        C:R:Stack ->
-            ct:log("~tp", [lines(T)]),
-            erlang:raise(C, R, Stack)
+        error:R:Stack ->
+            erlang:raise(error, {R, {screen, lines(T)}}, Stack)
     after
         closed(T)
     end.
