@@ -22,7 +22,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 
 # The number of jobs for each release; all releases run at once.
-JOBS=${JOBS:-$((2 * $(nproc)))}
+JOBS=${JOBS:-$((3 * $(nproc)))}
 export JOBS
 
 passed=0 failed=0 skipped=0
