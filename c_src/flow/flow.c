@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/likely.h"
+#include "flow/name.h"
 #include "flow/profiling.h"
-#include "flow/spawn.h"
 #include "term/print.h"
 
 /* If a function has had this many calls and no return, its returns count as

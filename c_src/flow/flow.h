@@ -192,8 +192,8 @@ struct inv_identity {
 };
 
 /* Identifies the process or port tok of an event. The event is from `node', and
- * dict is the dictionary of its packet. Returns false if tok is another term. The pointers in *id are valid
- * until the next item. */
+ * dict is the dictionary of its packet. Returns false if tok is another term.
+ * The pointers in *id are valid until the next item. */
 bool inv_flow_identify(struct inv_flow *f, const struct inv_node *node,
 		       const struct inv_dict *dict, const struct inv_token *tok,
 		       struct inv_identity *id);

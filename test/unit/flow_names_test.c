@@ -33,16 +33,22 @@ static void end_note(uint32_t note, bool early)
 	assert_non_null(inv_flow_item(&f.flow, &f.item));
 }
 
-/* Adds a note with a name of the process: the registered name f1, the label f2,
- * or the first function m:f3/1. */
-static void note(uint32_t pid, enum inv_note_name kind, bool early)
+/* Adds the name to a note: m:f3/1 for INV_NAME_FUNCTION, otherwise an atom. */
+static void put_name(enum inv_note_name kind)
 {
-	feed_begin(&f, 0, pid, kind, 0);
 	feed_put(&f, kind);
 	if (kind == INV_NAME_FUNCTION)
 		feed_mfa(&f, 0, -1);
 	else
 		feed_put(&f, INV_T_DICT_SMALL + 2);
+}
+
+/* Adds a note with a name of the process: the registered name f1, the label f2,
+ * or the first function m:f3/1. */
+static void note(uint32_t pid, enum inv_note_name kind, bool early)
+{
+	feed_begin(&f, 0, pid, kind, 0);
+	put_name(kind);
 	end_note(INV_NOTE_NAME, early);
 }
 
@@ -51,11 +57,7 @@ static void child(uint32_t pid, enum inv_note_name kind)
 {
 	feed_begin(&f, 0, pid, kind, 0);
 	feed_put(&f, INV_NAME_CHILD);
-	feed_put(&f, kind);
-	if (kind == INV_NAME_FUNCTION)
-		feed_mfa(&f, 0, -1);
-	else
-		feed_put(&f, INV_T_DICT_SMALL + 2);
+	put_name(kind);
 	end_note(INV_NOTE_NAME, false);
 }
 

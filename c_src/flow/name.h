@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef INV_FLOW_SPAWN_H
-#define INV_FLOW_SPAWN_H
+#ifndef INV_FLOW_NAME_H
+#define INV_FLOW_NAME_H
 
 #include "base/buf.h"
 #include "flow/mfa.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "flow/spawn.h"
+#include "flow/name.h"
 
 #include <string.h>
 
@@ -165,7 +165,6 @@ bool inv_noted_name(struct inv_buf *out, struct inv_cursor *c,
 	struct inv_print_opts w = { .style = INV_PRINT_W,
 				    .unicode = true,
 				    .otp = otp };
-
 	size_t begin;
 
 	if (kind == INV_NAME_CHILD) {
